@@ -108,5 +108,6 @@ OPERATOR(gather) = {
     .cases = CASES({"f32[5,3] v:i64[2,2]=0,4,4,-1"}, {"f32[2,5,3] v:i64[2]=1,-5", "axis=1"},
                    {"f32[2,5] v:i32[3]=4,0,4", "axis=-1"}, {"f32[5,3] v:i64[]=2"}, {"i64[3]=7,8,9 i64[1]=-1"},
                    {"f32[4,9] v:i64[3]=1,3,1"}, {"u8[4,2] v:i64[2]=3,0"},
-                   {"f32[3,2] v:i64[2]=3,1", NULL, 0, 0, "a row out of range is NaN"}),
+                   {"f32[3,2] v:i64[2]=3,1", NULL, 0, 0, "a row out of range is NaN"},
+                   {"f32[2,3] v:i64[2]=3,1", "axis=1", 0, 0, "a column out of range is NaN"}),
 };

@@ -212,6 +212,9 @@ OPERATOR(tf_idf_vectorizer) = {
     .cases = CASES(
         {"v:i64[12]=1,1,3,3,3,7,8,6,7,5,6,8", "mode=TF max_gram_length=2 max_skip_count=5 ngram_counts=[0,4] "
                                               "ngram_indexes=[0,1,2,3,4,5,6] pool_int64s=[2,3,5,4,5,6,7,8,6,7]"},
+        {"v:i64[2,4]=1,2,1,2,3,1,2,1", "mode=TFIDF min_gram_length=1 max_gram_length=3 max_skip_count=1 "
+                                       "ngram_counts=[0,2,2] ngram_indexes=[0,1,3,2] pool_int64s=[1,3,1,2,1,2,1,2] "
+                                       "weights=[0.5,2.0,3.0,4.0]"},
         {"v:i32[2,3]=5,6,5,7,5,6",
          "mode=IDF min_gram_length=2 max_gram_length=2 ngram_counts=[0,1] ngram_indexes=[2,0] pool_int64s=[5,5,6]"}),
 };

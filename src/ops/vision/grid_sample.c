@@ -80,7 +80,7 @@ OPERATOR(grid_sample) = {
     .run = grid_sample_run,
     .grad = GRADIENT(grid_sample_grad),
     .work = grid_work,
-    .cases = CASES({"f32[2,3,4,5] f32[2,3,2,2]:-1.4..1.4", "", 16},
+    .cases = CASES({"f32[2,3,4,5] f32[2,3,2,2]:-1.4..1.4", "", 16}, {"f32[1,2,3,3] f32[1,5,60,2]:-1.4..1.4", "", 16},
                    {"f32[1,2,3,4] f32[1,3,5,2]:-1.4..1.4", "mode=bilinear padding_mode=border align_corners=1", 16},
                    {"f32[1,2,3,4] f32[1,3,5,2]:-3..3", "mode=bilinear padding_mode=reflection", 16},
                    {"f32[1,2,1,4] f32[1,3,5,2]:-3..3", "mode=linear padding_mode=reflection align_corners=1", 20},
