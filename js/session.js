@@ -150,7 +150,7 @@ export class TrainingSession {
   async setTrainable(patterns) {
     if (!Array.isArray(patterns) || !patterns.length || !patterns.every((one) => typeof one === 'string' && one))
       throw invalid("setTrainable: wanted an array of at least one name or pattern, as ['head.*']");
-    if (this.#fitting) throw invalid('setTrainable: a fit of this session is running already');
+    if (this.#fitting) throw invalid('a fit of this session is running already');
     this.#info = await this.#ask('setTrainable', [...patterns]);
     this.#place?.forgetBest();
     this.parameters = frozen(this.#info.parameters);
@@ -387,9 +387,7 @@ export class TrainingSession {
   /** @param {string} what */
   #needLoss(what) {
     if (this.#info.outside)
-      throw invalid(
-        `${what} needs a loss inside of the training model; this one's is outside: use forward and backward`,
-      );
+      throw invalid(`${what} needs a loss inside of the training model: use forward and backward`);
   }
 
   /** @param {string} name */
