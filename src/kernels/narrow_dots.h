@@ -8,3 +8,7 @@ bool narrow_dots_fits(const Narrow *w);
 /* Of scratch for narrow_dots_run, which computes what narrow_run does; false where it is too much. */
 bool narrow_dots_bytes(const Narrow *w, size_t rows, size_t *bytes);
 void narrow_dots_run(const Narrow *w, size_t rows, const float *a, const float *d, float *c, void *scratch);
+
+/* Thirty-two numbers of A in 16 bits: a(k) = number(k) · what it gives, NaN where not all are finite; and their sum.
+ * Number k is at k, or at k / 4 + k % 4 · apart. */
+float narrow_whole(const float *a, size_t apart, int16_t *numbers, int32_t *sum);
