@@ -2,6 +2,7 @@
 #include "kernels/narrow.h"
 #include "kernels/gemm_pack.h"
 #include "kernels/narrow_dots.h"
+#include "kernels/narrow_sums.h"
 #include "kernels/number.h"
 #include "simd.h"
 #include "size.h"
@@ -9,7 +10,7 @@
 
 enum {
   STEP = 16,    /* numbers at a time */
-  STRIPS = 64,  /* of so many columns at least a thread takes, for shorter runs of a row are not fetched ahead */
+  PART = 256,   /* columns that are worth a thread */
   SUMS = 4096,  /* of all rows, on the stack; rows of W are read in runs of so many or, for eight rows, of 512 */
   DEPTH = 256,  /* numbers in a sum, to which the next such sum is added: the longer, the less exact */
   PANEL = 8,    /* columns */
@@ -22,11 +23,10 @@ bool narrow_fits(const Narrow *w) {
   return w->kind == NARROW_HALF ? w->depth % STEP == 0 : narrow_dots_fits(w);
 }
 
-static bool is_whole(const Narrow *w) { return w->dots && w->kind != NARROW_HALF; }
-
 bool narrow_bytes(const Narrow *w, size_t rows, size_t *bytes) {
   *bytes = 0;
-  return !is_whole(w) || narrow_dots_bytes(w, rows, bytes);
+  if (w->kind == NARROW_HALF) return true;
+  return w->dots ? narrow_dots_bytes(w, rows, bytes) : narrow_sums_bytes(w, rows, bytes);
 }
 
 /* ---- sixteen numbers ---- */
@@ -40,21 +40,12 @@ static inline f32x4 of_half(i32x4 shifted) {
   return (f32x4)(shifted >> 3 & i32x4_splat((int32_t)0x8fffe000)) * f32x4_splat(0x1p112f);
 }
 
-/* Numbers i … i + 15 of W, of bytes 2^16 times less their points. Their kind is asked here, and not once for a loop of
- * each kind: the processor foresees the branch, and the code is a third as large. */
-static inline __attribute__((always_inline)) Numbers16 numbers_at(const Narrow *w, size_t i, i16x8 low_point,
-                                                                  i16x8 high_point) {
-  const uint8_t *bytes = w->data;
-  if (w->kind == NARROW_HALF) {
-    const uint16_t *halves = w->data;
-    i16x8 low = i16x8_load(halves + i), high = i16x8_load(halves + i + 8);
-    return (Numbers16){{of_half(i16x8_low_shifted(low)), of_half(i16x8_high_shifted(low)),
-                        of_half(i16x8_low_shifted(high)), of_half(i16x8_high_shifted(high))}};
-  }
-  i8x16 q = i8x16_load(bytes + i) ^ i8x16_splat((int8_t)w->flip);
-  i16x8 low = i8x16_low(q) - low_point, high = i8x16_high(q) - high_point;
-  return (Numbers16){{i32x4_to_f32(i16x8_low_shifted(low)), i32x4_to_f32(i16x8_high_shifted(low)),
-                      i32x4_to_f32(i16x8_low_shifted(high)), i32x4_to_f32(i16x8_high_shifted(high))}};
+/* Numbers i … i + 15 of W. */
+static inline Numbers16 halves_at(const Narrow *w, size_t i) {
+  const uint16_t *halves = w->data;
+  i16x8 low = i16x8_load(halves + i), high = i16x8_load(halves + i + 8);
+  return (Numbers16){{of_half(i16x8_low_shifted(low)), of_half(i16x8_high_shifted(low)),
+                      of_half(i16x8_low_shifted(high)), of_half(i16x8_high_shifted(high))}};
 }
 
 static inline int16_t point_at(const Narrow *w, size_t n, size_t block) {
@@ -77,7 +68,7 @@ static inline __attribute__((always_inline)) void dots_of(const int rows, const 
   f32x4 even = f32x4_splat(0), odd = even, next_even = even, next_odd = even;
   const float *next = a + w->depth;
   for (size_t k = 0; k < w->depth; k += STEP) {
-    Numbers16 q = numbers_at(w, n * w->depth + k, i16x8_splat(0), i16x8_splat(0));
+    Numbers16 q = halves_at(w, n * w->depth + k);
     even = f32x4_madd(q.v[0], f32x4_load(a + k), even);
     odd = f32x4_madd(q.v[1], f32x4_load(a + k + 4), odd);
     even = f32x4_madd(q.v[2], f32x4_load(a + k + 8), even);
@@ -92,25 +83,22 @@ static inline __attribute__((always_inline)) void dots_of(const int rows, const 
   if (rows > 1) sum[1] = f32x4_sum(next_even + next_odd) * w->scale;
 }
 
-/* ---- rows added up ---- */
+/* ---- rows of float16 added up ---- */
 
 /* Sums of `count` columns, row after row. */
 typedef struct Sums {
   float *data;
-  const uint8_t *points; /* of these columns */
   size_t count;
 } Sums;
 
-/* sum[i][j] += a[i] · (q(n + j) - point(n + j)) of one row of W, whose column n is `at`, for a constant number of rows,
- * 1 or 2. More of W's rows at a time would be more than the processor fetches ahead well. */
+/* sum[i][j] += a[i] · w(n + j) of one row of W, whose column n is `at`, for a constant number of rows, 1 or 2. More of
+ * W's rows at a time would be more than the processor fetches ahead well. */
 static inline __attribute__((always_inline)) void add_row(const int rows, const Narrow *w, const float *a, size_t at,
                                                           const Sums *sums) {
   f32x4 one = f32x4_splat(a[0]), two = rows > 1 ? f32x4_splat(a[w->depth]) : one;
-  i8x16 flip = i8x16_splat((int8_t)w->flip);
   float *sum = sums->data, *next = sum + sums->count;
   for (size_t j = 0; j < sums->count; j += STEP) {
-    i8x16 point = sums->points ? i8x16_load(sums->points + j) ^ flip : i8x16_splat(w->point);
-    Numbers16 q = numbers_at(w, at + j, i8x16_low(point), i8x16_high(point));
+    Numbers16 q = halves_at(w, at + j);
 #define ADD(l)                                                                                                         \
   f32x4_store(sum + j + 4 * l, f32x4_madd(one, q.v[l], f32x4_load(sum + j + 4 * l)));                                  \
   if (rows > 1) f32x4_store(next + j + 4 * l, f32x4_madd(two, q.v[l], f32x4_load(next + j + 4 * l)));
@@ -133,33 +121,35 @@ typedef struct Product {
   size_t rows;
   const float *a, *d;
   float *c;
+  void *scratch;
+  size_t parts; /* of the columns, as few as there are threads, for short runs of a row are not fetched ahead */
 } Product;
 
-/* c += scale · sum */
-static void put_row(const Narrow *w, const float *scales, const float *sum, size_t count, float *c) {
-  f32x4 unit = f32x4_splat(unit_of(w->kind));
-  for (size_t j = 0; j < count; j += 4) {
-    f32x4 scale = unit * (scales ? f32x4_load(scales + j) : f32x4_splat(w->scale));
-    f32x4_store(c + j, f32x4_load(c + j) + scale * f32x4_load(sum + j));
+/* Of float16: c += scale · Σ a(k) w(k, n) */
+static void add_halves(const Product *p, size_t n, size_t count, float *c, size_t stride) {
+  const Narrow *w = p->w;
+  float data[SUMS];
+  for (size_t from = 0; from < w->depth;) {
+    size_t end = size_min(w->depth, from + DEPTH);
+    memset(data, 0, p->rows * count * sizeof(float));
+    for (; from < end; from++) add_rows(w, p->rows, p->a + from, from * w->columns + n, (Sums){data, count});
+    for (size_t i = 0; i < p->rows; i++)
+      for (size_t j = 0; j < count; j += 4) {
+        float *to = c + i * stride + j;
+        f32x4_store(to, f32x4_load(to) + w->scale * f32x4_load(data + i * count + j));
+      }
   }
 }
 
 /* Columns n … n + count, a multiple of STEP, of which c has rows of `stride`. */
 static void add_chunk(const Product *p, size_t n, size_t count, float *c, size_t stride) {
   const Narrow *w = p->w;
-  float data[SUMS];
   for (size_t i = 0; i < p->rows; i++) {
     if (p->d) memcpy(c + i * stride, p->d + n, count * sizeof(float));
     else memset(c + i * stride, 0, count * sizeof(float));
   }
-  for (size_t from = 0; from < w->depth;) {
-    size_t block = from / w->block, end = size_min(size_min((block + 1) * w->block, w->depth), from + DEPTH);
-    const uint8_t *points = w->points ? w->points + n + block * w->point_block : NULL;
-    const float *scales = w->scales ? w->scales + n + block * w->scale_block : NULL;
-    memset(data, 0, p->rows * count * sizeof(float));
-    for (; from < end; from++) add_rows(w, p->rows, p->a + from, from * w->columns + n, (Sums){data, points, count});
-    for (size_t i = 0; i < p->rows; i++) put_row(w, scales, data + i * count, count, c + i * stride);
-  }
+  if (w->kind == NARROW_HALF) add_halves(p, n, count, c, stride);
+  else narrow_sums_add(w, p->rows, p->scratch, n, count, c, stride);
 }
 
 /* The last columns are computed with those before them, so that nothing behind W is read. */
@@ -170,11 +160,12 @@ static void add_last(const Product *p, size_t n, size_t end) {
     memcpy(p->c + i * p->w->columns + n, c + (i + 1) * STEP - (end - n), (end - n) * sizeof(float));
 }
 
-/* Of STEP columns each. */
-static void add_strips(void *context, size_t from, size_t to) {
+/* Columns of a part of them, for all rows of W. */
+static void add_part(void *context, size_t part, int thread) {
   const Product *p = context;
-  size_t end = size_min(to * STEP, p->w->columns), count;
-  for (size_t n = from * STEP; n < end; n += count) {
+  size_t strips = ceil_div(p->w->columns, STEP), end = size_min(strips * (part + 1) / p->parts * STEP, p->w->columns),
+         count;
+  for (size_t n = strips * part / p->parts * STEP; n < end; n += count) {
     count = size_min(SUMS / p->rows, end - n);
     if (count >= STEP) add_chunk(p, n, count = count / STEP * STEP, p->c + n, p->w->columns);
     else add_last(p, n, end);
@@ -199,14 +190,14 @@ static void dot_range(void *context, size_t from, size_t to) {
 /* Four multiplications take about a nanosecond. */
 void narrow_run(const Narrow *w, size_t rows, const float *a, const float *d, float *c, void *scratch) {
   if (rows == 0) return;
-  if (is_whole(w)) {
+  if (w->dots && w->kind != NARROW_HALF) {
     narrow_dots_run(w, rows, a, d, c, scratch);
     return;
   }
-  Product p = {w, rows, a, d, c};
-  size_t grain = threads_grain(rows * w->depth / 4 + 1);
-  if (w->dots) threads_split(w->columns, grain, dot_range, &p);
-  else threads_split(ceil_div(w->columns, STEP), STRIPS + grain / STEP, add_strips, &p);
+  if (!w->dots && w->kind != NARROW_HALF) narrow_sums_begin(w, rows, a, scratch);
+  Product p = {w, rows, a, d, c, scratch, size_min((size_t)threads_count(), w->columns / PART + 1)};
+  if (w->dots) threads_split(w->columns, threads_grain(rows * w->depth / 4 + 1), dot_range, &p);
+  else threads_run(p.parts, add_part, &p);
 }
 
 /* ---- panels ---- */
