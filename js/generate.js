@@ -46,7 +46,7 @@ export async function generate(session, ids, options = {}) {
   while (made.length < maxTokens) {
     checkSignal(signal);
     const scores = await reader.scores(all);
-    if (scores.some(Number.isNaN)) throw outOfRange(all);
+    if (scores.includes(NaN)) throw outOfRange(all);
     const id = choose(scores, all);
     all.push(id);
     made.push(id);
@@ -296,7 +296,7 @@ function presentOf(past, outputs) {
 async function tried(run) {
   try {
     const scores = await run();
-    return scores.some(Number.isNaN) ? undefined : scores;
+    return scores.includes(NaN) ? undefined : scores;
   } catch (error) {
     const { code = 'internal' } = error instanceof TrainletError ? error : {};
     if (['aborted', 'released', 'worker-died', 'internal'].includes(code)) throw error;

@@ -35,23 +35,49 @@ function needNumber(name, value, fits, wanted) {
  * @param {Float32Array} scores @param {readonly number[]} ids @param {Sampling} options
  */
 export function probabilities(scores, ids, { temperature = 1, topK = 50, topP = 1, repetitionPenalty = 1 }) {
-  const left = penalized(scores, ids, repetitionPenalty).map((score) => score / temperature);
+  const left = new Float64Array(penalized(scores, ids, repetitionPenalty)).map((score) => score / temperature);
   if (topK && topK < left.length) keepBest(left, topK);
   return topP < 1 ? withoutTail(softmax(left), topP) : softmax(left);
 }
 
-/** Of tokens that are there already: positive scores are divided, negative ones multiplied. @returns {Float64Array} */
-function penalized(/** @type {Float32Array} */ scores, /** @type {readonly number[]} */ ids, /** @type {number} */ by) {
-  const changed = Float64Array.from(scores);
-  if (by === 1) return changed;
+/**
+ * Of tokens that are there already: positive scores are divided, negative ones multiplied. Without a penalty the scores
+ * themselves.
+ * @param {Float32Array} scores @param {readonly number[]} ids @param {number} by
+ * @returns {Float32Array | Float64Array}
+ */
+function penalized(scores, ids, by) {
+  if (by === 1) return scores;
+  const changed = new Float64Array(scores);
   for (const id of new Set(ids)) changed[id] = scores[id] > 0 ? scores[id] / by : scores[id] * by;
   return changed;
 }
 
 /** Those as good as the k-th best stay. @param {Float64Array} scores @param {number} k */
 function keepBest(scores, k) {
-  const least = scores.slice().sort()[scores.length - k];
+  const least = ranked(scores.slice(), scores.length - k);
   for (let i = 0; i < scores.length; i++) if (scores[i] < least) scores[i] = -Infinity;
+}
+
+/** What would be at a place if all were sorted (Hoare's selection). @param {Float64Array} row @param {number} place */
+function ranked(row, place) {
+  let [low, high] = [0, row.length - 1];
+  while (low < high) {
+    const pivot = row[(low + high) >> 1];
+    let [i, j] = [low, high];
+    while (i <= j) {
+      while (row[i] < pivot) i++;
+      while (row[j] > pivot) j--;
+      if (i > j) break;
+      const one = row[i];
+      row[i++] = row[j];
+      row[j--] = one;
+    }
+    if (place <= j) high = j;
+    else if (place >= i) low = i;
+    else break;
+  }
+  return row[place];
 }
 
 /** @param {Float64Array} scores */
@@ -79,7 +105,7 @@ function withoutTail(p, share) {
   return p.map((one) => one / sum);
 }
 
-/** The first of several. @param {Float64Array} row */
+/** The first of several. @param {Float32Array | Float64Array} row */
 function largest(row) {
   let best = 0;
   for (let i = 1; i < row.length; i++) if (row[i] > row[best]) best = i;
