@@ -97,7 +97,7 @@ static void add_unit(const Narrow *w, size_t rows, const Unit *unit, size_t unit
   const uint8_t *at = (const uint8_t *)w->data + from * w->columns + n;
   for (size_t k = 0, step; k < length; k += step, at += step * w->columns) {
     step = length - k >= ROWS ? ROWS : size_min(2, length - k);
-    bool fetches = count == w->columns && count >= 8 * STEP && from + k + 2 * ROWS < w->depth;
+    bool fetches = count == w->columns && count >= 8 * STEP && count <= 2048 && from + k + 2 * ROWS < w->depth;
     for (size_t row = 0; row < rows; row++) {
       const int16_t *a = unit[row * units].numbers + k;
       int32_t *to = sum + row * count;

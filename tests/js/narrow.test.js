@@ -62,11 +62,13 @@ const ofBias = weight('bias', 'float32', [COLUMNS], bias);
 /** `rounded`: a few rows of x are rounded to 16 bits, 32 numbers to a scale. */
 const KINDS = {
   'int8 with one scale': {
+    rounded: true,
     nodes: [dequantize(['w', 's'], 1), product],
     weights: [weight('w', 'int8', matrix, q), weight('s', 'float32', [], Float32Array.of(0.02))],
     at: (k, n) => q[plain(k, n)] * Math.fround(0.02),
   },
   'uint8 with a scale and a zero point for each column': {
+    rounded: true,
     nodes: [dequantize(['w', 's', 'z'], -1), product],
     weights: [
       weight('w', 'uint8', matrix, u),
@@ -76,6 +78,7 @@ const KINDS = {
     at: (k, n) => (u[plain(k, n)] - points[n]) * scales[n],
   },
   'uint8 in blocks': {
+    rounded: true,
     nodes: [dequantize(['w', 's', 'z'], 0, BLOCK), product],
     weights: [
       weight('w', 'uint8', matrix, u),
