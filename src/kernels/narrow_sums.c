@@ -16,6 +16,7 @@ enum {
   STEP = 16,          /* columns at a time */
   SUMS = 4096,        /* on the stack */
   ROWS = 4,           /* of W at a time: each sum is so much more seldom loaded and stored */
+  NEAR = 2048,        /* columns: rows that are fetched must lie behind each other, and stay in the first cache */
 };
 
 /* Of a row of A. */
@@ -80,8 +81,8 @@ static inline __attribute__((always_inline)) void add_rows(bool all, const int16
   }
 }
 
-/* ROWS rows of W from `at` on, a part of the columns after the other: with each one of the next ROWS rows is fetched,
- * if these lie behind each other, with a line of a cache to spare. */
+/* ROWS rows of W from `at` on, a part of the columns after the other; with each one of the next ROWS rows is fetched.
+ */
 static void add_parts(const Narrow *w, const int16_t *a, const uint8_t *at, bool fetches, size_t count, int32_t *sum) {
   size_t part = ceil_div(count, ROWS * STEP) * STEP, step = fetches ? ROWS * STEP : 0;
   const uint8_t *ahead = fetches ? at + ROWS * w->columns : at;
@@ -97,7 +98,7 @@ static void add_unit(const Narrow *w, size_t rows, const Unit *unit, size_t unit
   const uint8_t *at = (const uint8_t *)w->data + from * w->columns + n;
   for (size_t k = 0, step; k < length; k += step, at += step * w->columns) {
     step = length - k >= ROWS ? ROWS : size_min(2, length - k);
-    bool fetches = count == w->columns && count >= 8 * STEP && count <= 2048 && from + k + 2 * ROWS < w->depth;
+    bool fetches = count == w->columns && count <= NEAR && from + k + 2 * ROWS <= w->depth;
     for (size_t row = 0; row < rows; row++) {
       const int16_t *a = unit[row * units].numbers + k;
       int32_t *to = sum + row * count;
