@@ -1,4 +1,5 @@
-/* Products of few rows: for each row, rows of B are added up, or dot products are taken along them. */
+/* Products of few rows: for each row, rows of B are added up, or dot products are taken along them. Products of little
+ * depth: each row of C is written at once. */
 #include "kernels/gemm_vector.h"
 #include "kernels/gemm_pack.h"
 #include "kernels/vector_math.h"
@@ -9,6 +10,7 @@
 
 enum {
   FEW = 3,      /* rows; from 4 on the packed tile is faster */
+  SHALLOW = 4,  /* depth; a tile would be stored as soon as it is begun */
   CHUNK = 2048, /* sums at a time, on the stack: rows of B are read in runs of up to 8 KB, which are fetched ahead */
   PART_WORK =
       1 << 16, /* the fewest multiplications, with as many floats read or written, that are worth waking a thread */
@@ -32,6 +34,13 @@ static bool is_rows(const Gemm *g) {
   return g->rows <= FEW && g->b.k_stride == 1 && g->a.k_stride == 1;
 }
 
+/* C = Aᵀ · B of few rows of both, as the weights' gradient is at a small batch: it is C that takes time, and that is
+ * written row by row. */
+static bool is_shallow(const Gemm *g) {
+  bool in_place = !g->a.k_table && !g->a.line_table && !g->b.k_table && !g->b.line_table && g->b.line_stride == 1;
+  return in_place && g->rows > FEW && g->depth > 1 && g->depth <= SHALLOW;
+}
+
 /* A product with one column is treated as one with a single row if it has the same layout in memory. */
 static bool is_column(const Gemm *g) {
   Gemm t = turned(g);
@@ -41,10 +50,12 @@ static bool is_column(const Gemm *g) {
 /* A large B whose columns lie in rows is read faster as panels, which may be packed ahead. */
 bool gemm_is_vector(const Gemm *g) {
   if (g->packed_a || g->packed_b || g->fill_b || g->group || g->depth == 0) return false;
-  return (is_rows(g) && (g->b.line_stride == 1 || !gemm_is_large(g))) || is_column(g);
+  return (is_rows(g) && (g->b.line_stride == 1 || !gemm_is_large(g))) || is_shallow(g) || is_column(g);
 }
 
-bool gemm_vector_is_as_tile(const Gemm *g) { return is_rows(g) && g->b.line_stride == 1 && g->depth > 1; }
+bool gemm_vector_is_as_tile(const Gemm *g) {
+  return is_shallow(g) || (is_rows(g) && g->b.line_stride == 1 && g->depth > 1);
+}
 
 /* Rows of sums, `stride` floats apart. */
 typedef struct Sums {
@@ -173,6 +184,53 @@ static void outer_run(const Gemm *g, size_t i, size_t from, size_t count) {
   else store_row(g, a, b, d, count, c);
 }
 
+/* c[i][j] = Σk a[i][k] B[k][j] for two rows and a constant number of k, added up as the tile does it */
+static inline __attribute__((always_inline)) void sum_terms(const int terms, const GemmSource *a, const float *b,
+                                                            size_t stride, size_t count, Sums c) {
+  f32x4 factor[2][SHALLOW];
+  float *one = c.data, *two = one + c.stride;
+  for (int i = 0; i < 2; i++)
+    for (int k = 0; k < terms; k++)
+      factor[i][k] = f32x4_splat(a->data[(size_t)i * a->line_stride + (size_t)k * a->k_stride]);
+  size_t j = 0;
+  for (; j + 8 <= count; j += 8) {
+    f32x4 sum[2][2] = {0};
+    for (int k = 0; k < terms; k++)
+      for (int v = 0; v < 2; v++) {
+        f32x4 bk = f32x4_load(b + (size_t)k * stride + j + 4 * v);
+        for (int i = 0; i < 2; i++) sum[i][v] = f32x4_madd(factor[i][k], bk, sum[i][v]);
+      }
+    for (int v = 0; v < 2; v++) f32x4_store(one + j + 4 * v, sum[0][v]);
+    for (int v = 0; v < 2; v++) f32x4_store(two + j + 4 * v, sum[1][v]);
+  }
+  for (; j < count; j += 4) {
+    f32x4 sum[2] = {0};
+    for (int k = 0; k < terms; k++) {
+      f32x4 bk = f32x4_load_up_to(b + (size_t)k * stride + j, count - j);
+      for (int i = 0; i < 2; i++) sum[i] = f32x4_madd(factor[i][k], bk, sum[i]);
+    }
+    f32x4_store_up_to(one + j, sum[0], count - j);
+    f32x4_store_up_to(two + j, sum[1], count - j);
+  }
+}
+
+/* Two rows of a shallow product from row i on, columns from … from + count; the last of an odd number is computed with
+ * the one before. */
+static void shallow_run(const Gemm *g, size_t i, size_t from, size_t count) {
+  size_t row = size_min(i, g->rows - 2);
+  bool direct = row == i && g->alpha == 1 && !g->d && !g->clamp;
+  float data[CHUNK];
+  GemmSource a = {g->a.data + row * g->a.line_stride, g->a.line_stride, g->a.k_stride};
+  Sums sums = direct ? (Sums){g->c + row * g->c_row_stride + from, g->c_row_stride} : (Sums){data, CHUNK / 2};
+  if (g->depth == 2) sum_terms(2, &a, g->b.data + from, g->b.k_stride, count, sums);
+  else if (g->depth == 3) sum_terms(3, &a, g->b.data + from, g->b.k_stride, count, sums);
+  else sum_terms(4, &a, g->b.data + from, g->b.k_stride, count, sums);
+  for (; i < row + 2 && !direct; i++) {
+    const float *d = g->d ? g->d + i * g->d_row_stride + from * g->d_column_stride : NULL;
+    store_row(g, 1, data + (i - row) * sums.stride, d, count, g->c + i * g->c_row_stride + from);
+  }
+}
+
 /* Columns from … from + count of sums over a block of depth, which the next is added to. */
 static void block_run(const Gemm *g, size_t from, size_t count, bool last) {
   float data[CHUNK];
@@ -204,40 +262,48 @@ static void chunk_run(const Gemm *g, size_t from, size_t count) {
   }
 }
 
-/* ---- on all threads: chunks of columns, of all rows at once or, of an outer product, of each ---- */
+/* ---- on all threads: chunks of columns, of all rows at once or of each item of them: one row of an outer product, two
+ * of a shallow one. Chunks of many rows of C have theirs of B in the first cache ---- */
+
+typedef void RunRows(const Gemm *g, size_t row, size_t from, size_t count);
 
 typedef struct Rows {
   const Gemm *gemm;
-  bool outer;
-  size_t parts, across; /* chunks of columns in a row */
-  size_t columns;       /* in a chunk */
+  RunRows *run;
+  size_t parts, items, item_rows;
+  size_t across, columns; /* chunks of columns, in a chunk */
 } Rows;
+
+static void all_run(const Gemm *g, size_t row, size_t from, size_t count) { chunk_run(g, from, count); }
 
 static void run_part(void *context, size_t part, int thread) {
   const Rows *r = context;
   const Gemm *g = r->gemm;
-  size_t items = (r->outer ? g->rows : 1) * r->across, end = items * (part + 1) / r->parts;
-  for (size_t item = items * part / r->parts; item < end; item++) {
-    size_t from = item % r->across * r->columns, count = size_min(r->columns, g->columns - from);
-    if (r->outer) outer_run(g, item / r->across, from, count);
-    else chunk_run(g, from, count);
+  size_t all = r->items * r->across, end = all * (part + 1) / r->parts;
+  for (size_t i = all * part / r->parts; i < end; i++) {
+    size_t from = i / r->items * r->columns;
+    r->run(g, i % r->items * r->item_rows, from, size_min(r->columns, g->columns - from));
   }
 }
 
 static void rows_run(const Gemm *g) {
-  Rows r = {.gemm = g, .outer = g->depth == 1 && g->b.line_stride == 1, .parts = (size_t)threads_count()};
+  Rows r = {.gemm = g, .run = all_run, .item_rows = g->rows, .parts = (size_t)threads_count()};
+  if (g->depth == 1 && g->b.line_stride == 1) r.run = outer_run, r.item_rows = 1;
+  else if (is_shallow(g)) r.run = shallow_run, r.item_rows = 2;
   uint64_t worth = (uint64_t)g->rows * g->columns * g->depth / PART_WORK;
   if (r.parts > worth) r.parts = worth ? (size_t)worth : 1;
-  size_t lines = r.outer ? g->rows : 1, share = ceil_div(g->columns, ceil_div(r.parts, lines));
-  r.columns = size_min(ceil_div(share, 16) * 16, r.outer ? CHUNK : CHUNK / g->rows / 16 * 16);
+  r.items = ceil_div(g->rows, r.item_rows);
+  size_t share = ceil_div(g->columns, ceil_div(r.parts, r.items));
+  size_t most = CHUNK / (r.run == all_run ? g->rows : g->depth) / 16 * 16;
+  r.columns = size_min(ceil_div(share, 16) * 16, most);
   r.across = ceil_div(g->columns, r.columns);
-  r.parts = size_min(r.parts, lines * r.across);
+  r.parts = size_min(r.parts, r.items * r.across);
   threads_run(r.parts, run_part, &r);
 }
 
 void gemm_vector_run(const Gemm *g) {
   way_see(WAY_few_rows);
-  if (is_rows(g)) {
+  if (is_rows(g) || is_shallow(g)) {
     rows_run(g);
     return;
   }

@@ -1,5 +1,5 @@
-/* Products with very few rows or of depth 1: every element of B is used so seldom that packing it would cost more than
- * the work itself. */
+/* Products with very few rows, or of very little depth: every element of B, or every sum, takes so little work that
+ * packing or a tile would cost more. */
 #pragma once
 #include "kernels/gemm.h"
 

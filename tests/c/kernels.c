@@ -16,6 +16,7 @@ typedef struct Product {
   size_t rows, columns, depth;
   bool trans_a, trans_b, clamp;
   int d; /* 0: none, 1: a row of biases, 2: a column of biases, 3: C itself */
+  float alpha;
 } Product;
 
 static float filled(size_t i, unsigned salt) {
@@ -37,7 +38,7 @@ static double expected(const Product *p, const float *a, const float *b, double 
     sum += term;
     *size += fabs(term);
   }
-  double v = 0.5 * sum + 2 * d;
+  double v = p->alpha * sum + 2 * d;
   return !p->clamp ? v : v < -1 ? -1 : v > 1.5 ? 1.5 : v;
 }
 
@@ -65,7 +66,7 @@ static void product_is_right(const void *argument) {
   Gemm g = {.rows = p->rows,
             .columns = p->columns,
             .depth = p->depth,
-            .alpha = 0.5f,
+            .alpha = p->alpha,
             .beta = 2,
             .c = c,
             .c_row_stride = p->columns};
@@ -100,8 +101,10 @@ static void products_are_right(const void *argument) {
       {1, 50, 900}, {2, 2500, 7},  {3, 700, 770}, {1, 4100, 130}, {100, 4, 9},  {12, 7, 1000}, {250, 24, 385}};
   for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++)
     for (int form = 0; form < 32; form++) {
-      Product p = {sizes[i][0], sizes[i][1], sizes[i][2], form & 1, form & 2, form & 4, form >> 3};
+      Product p = {sizes[i][0], sizes[i][1], sizes[i][2], form & 1, form & 2, form & 4, form >> 3, 0.5f};
       product_is_right(&p);
+      p.alpha = 1;
+      if (!p.d) product_is_right(&p);
     }
 }
 
