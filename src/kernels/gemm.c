@@ -182,8 +182,10 @@ typedef struct Block {
   size_t row, rows, panels; /* rows of the product, in how many panels; */
   size_t from, to;          /* the panels of this block */
   size_t column, columns, k, depth;
-  const float *a, *b;
+  const float *a;
+  float *b;    /* where panels of B are packed */
   bool direct; /* B is read in place; only a panel across its end is packed */
+  bool late;   /* a panel is packed when its tiles are next, over the one before: it stays in the first cache */
 } Block;
 
 size_t gemm_packed_b_floats(size_t columns, size_t depth) {
@@ -240,6 +242,12 @@ static bool packed_b_run(const Gemm *g, const Block *block, size_t column, const
 
 PART(packed_b, packed_b_run);
 
+static void pack_panel(const Gemm *g, const Block *block, size_t j, float *to) {
+  size_t column = block->column + j, count = size_min(COLUMNS, block->columns - j);
+  if (g->fill_b) g->fill_b(g->filled_b, column, count, block->k, block->depth, to);
+  else gemm_pack_panel(&g->b, column, count, COLUMNS, block->k, block->depth, to);
+}
+
 static void block_run(const Gemm *g, const Block *block) {
   Tile t = {.depth = block->depth, .alpha = g->alpha, .beta = g->beta, .c_stride = g->c_row_stride};
   const float *d = g->d;
@@ -259,13 +267,14 @@ static void block_run(const Gemm *g, const Block *block) {
     size_t in_group = column % g->group, at = column / g->group * g->group_stride + in_group;
     bool whole = columns == COLUMNS && in_group + COLUMNS <= g->group;
     bool packed = !block->direct || columns < COLUMNS;
-    t.b = !packed ? g->b.data + column + block->k * g->b.k_stride : block->b + (block->direct ? 0 : j * block->depth);
+    t.b = !packed ? g->b.data + column + block->k * g->b.k_stride : block->b + (block->late ? 0 : j * block->depth);
     t.b_stride = packed ? COLUMNS : g->b.k_stride;
     t.a = block->a;
     if (g->packed_b && part_packed_b(g, block, column, d, &t)) {
       j += COLUMNS;
       continue;
     }
+    if (packed && block->late) pack_panel(g, block, j, block->b);
     for (size_t p = block->from; p < block->to; p++) {
       size_t row = panel_row(g->rows, block->panels, p), rows = panel_row(g->rows, block->panels, p + 1) - row;
       t.c = g->c + row * g->c_row_stride;
@@ -318,15 +327,6 @@ bool gemm_packing_pays(const Gemm *g) {
   return few && !g->group && (!gemm_is_vector(g) || gemm_vector_is_as_tile(g));
 }
 
-static void pack_columns(const Gemm *g, const Block *block, float *packed) {
-  for (size_t j = block->direct ? block->columns / COLUMNS * COLUMNS : 0; j < block->columns; j += COLUMNS) {
-    size_t column = block->column + j, count = size_min(COLUMNS, block->columns - j);
-    float *to = packed + (block->direct ? 0 : j * block->depth);
-    if (g->fill_b) g->fill_b(g->filled_b, column, count, block->k, block->depth, to);
-    else gemm_pack_panel(&g->b, column, count, COLUMNS, block->k, block->depth, to);
-  }
-}
-
 PART(few_rows, gemm_vector_run);
 
 static bool is_vector(const Gemm *g) { return part_few_rows && gemm_is_vector(g); }
@@ -343,9 +343,11 @@ static void blocks_run(const Gemm *g, const Part *part, Block block, float *pack
   bool is_panel = g->b.k_stride == COLUMNS, seldom_read = part->to - part->from <= DIRECT_PANELS;
   block.direct = (is_panel || seldom_read) && g->b.line_stride == 1 && !g->b.line_table && !g->b.k_table &&
                  !g->packed_b && !g->fill_b;
-  if (!g->packed_b) pack_columns(g, &block, packed_b);
+  block.late = !g->packed_b && (block.direct || part->to - part->from <= ROW_BLOCK);
   block.b = packed_b;
   block.panels = panel_count(g->rows);
+  for (size_t j = 0; j < block.columns && !g->packed_b && !block.late; j += COLUMNS)
+    pack_panel(g, &block, j, packed_b + j * block.depth);
   for (block.from = part->from; block.from < part->to; block.from = block.to) {
     block.to = size_min(part->to, block.from + ROW_BLOCK);
     if (g->packed_a) {
