@@ -43,3 +43,9 @@ void row_distances(const float *a, const float *b, size_t count, float d[4]) {
   for (; i < count; i++, b++)
     for (size_t k = 0; k < 4; k++) d[k] += (a[i] - b[k * count]) * (a[i] - b[k * count]);
 }
+
+void row_add(float *to, const float *from, size_t count) {
+  size_t i = 0;
+  for (; i + 4 <= count; i += 4) f32x4_store(to + i, f32x4_load(to + i) + f32x4_load(from + i));
+  for (; i < count; i++) to[i] += from[i];
+}

@@ -3,8 +3,8 @@
 #include <string.h>
 
 #include "graph/dims.h"
+#include "kernels/rows.h"
 #include "ops/index/index.h"
-#include "simd.h"
 
 static Status gather_grad_infer(Node *n) {
   const Shape *indices = &n->in[1]->shape, *dy = &n->in[2]->shape;
@@ -33,12 +33,6 @@ static Status gather_grad_infer(Node *n) {
   return node_output(n, 0, DTYPE_FLOAT32, &dx);
 }
 
-static void add_row(float *to, const float *from, size_t count) {
-  size_t i = 0;
-  for (; i + 4 <= count; i += 4) f32x4_store(to + i, f32x4_load(to + i) + f32x4_load(from + i));
-  for (; i < count; i++) to[i] += from[i];
-}
-
 static void gather_grad_run(const Node *n) {
   const Value *indices = n->in[1];
   const Shape *x = &n->out[0]->shape;
@@ -51,7 +45,7 @@ static void gather_grad_run(const Node *n) {
   for (size_t o = 0; o < outer; o++, to += dim * inner) {
     for (size_t i = 0; i < count; i++, from += inner) {
       int64_t row = index_wrap(index_at(indices, i), (int64_t)dim);
-      if (row >= 0) add_row(to + (size_t)row * inner, from, inner);
+      if (row >= 0) row_add(to + (size_t)row * inner, from, inner);
     }
   }
 }

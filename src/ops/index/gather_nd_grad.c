@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "graph/dims.h"
+#include "kernels/rows.h"
 #include "ops/index/nd_index.h"
 
 static Status gather_nd_grad_infer(Node *n) {
@@ -31,7 +32,7 @@ static void gather_nd_grad_run(const Node *n) {
   if (out_count(n, 0)) memset(dx, 0, out_count(n, 0) * sizeof *dx);
   for (size_t r = 0; r < rows && slice; r++, dy += slice) {
     ptrdiff_t at = nd_index_at(&run, r);
-    for (size_t i = 0; at >= 0 && i < slice; i++) dx[(size_t)at + i] += dy[i];
+    if (at >= 0) row_add(dx + at, dy, slice);
   }
 }
 

@@ -3,6 +3,8 @@
 
 #include <string.h>
 
+#include "kernels/rows.h"
+
 static const char *const names[SCATTER_KINDS] = {"none", "add", "mul", "max", "min"};
 
 ScatterKind scatter_kind(const Node *n) {
@@ -30,13 +32,13 @@ void scatter_row(ScatterKind kind, void *to_, const void *from_, size_t count, s
     memcpy(to_, from_, count * item);
     return;
   }
+  if (kind == SCATTER_ADD) {
+    row_add(to, from, count);
+    return;
+  }
   for (size_t i = 0; i < count; i++) {
     float a = to[i], b = from[i];
-    to[i] = kind == SCATTER_ADD ? a + b
-          : kind == SCATTER_MUL ? a * b
-          : kind == SCATTER_MAX ? (b > a ? b : a)
-          : b < a               ? b
-                                : a;
+    to[i] = kind == SCATTER_MUL ? a * b : kind == SCATTER_MAX ? (b > a ? b : a) : b < a ? b : a;
   }
 }
 
