@@ -12,10 +12,10 @@ import { librariesOf, measure, SIZES } from '../operator_measure.js';
 import { ROWS } from '../operator_rows.js';
 
 /** Each function is compiled as it will stay, when it is first called: what is slow at first is no row's fault. */
-const COMPILED_AT_ONCE = ['--no-liftoff', '--wasm-lazy-compilation', '--no-wasm-dynamic-tiering'];
+export const COMPILED_AT_ONCE = ['--no-liftoff', '--wasm-lazy-compilation', '--no-wasm-dynamic-tiering'];
 
 /** Ms that this process has had of the processor: others on the machine do not count. */
-function processorMs() {
+export function processorMs() {
   const { user, system } = process.cpuUsage();
   return (user + system) / 1000;
 }
