@@ -50,6 +50,18 @@ static void copy_line(void *to, const void *from, StridedDim d, size_t item) {
   }
 }
 
+/* A line of `bytes` again and again, one after the other: what is there already is copied behind itself, while the
+ * first cache holds it. */
+static void repeat_line(char *to, const void *from, size_t bytes, size_t count) {
+  enum { MOST = 8192 };
+  size_t all = bytes * count, step = bytes;
+  copy_bytes(to, from, bytes);
+  for (size_t done = bytes; done < all; done += step) {
+    if (done <= MOST) step = done;
+    copy_bytes(to + done, to, done + step < all ? step : all - done);
+  }
+}
+
 /* ---- planes: to[r·R + c] = from[c·C + r] ---- */
 
 static inline void tile(float *to, const float *from, ptrdiff_t to_row, ptrdiff_t from_column) {
@@ -116,6 +128,12 @@ static int plane_row(const Strided *s, size_t item) {
   return -1;
 }
 
+/* Whether the dim before the last one repeats its lines side by side. */
+static bool repeats_lines(const Strided *s) {
+  const StridedDim *line = &s->dim[s->rank - 1], *before = line - 1;
+  return s->rank > 1 && line->to == 1 && line->from == 1 && before->from == 0 && before->to == (ptrdiff_t)line->count;
+}
+
 /* s is simplified. */
 static void copy_block(void *to, const void *from, Strided s, size_t item) {
   StridedDim line = s.dim[s.rank - 1], row = {0};
@@ -125,11 +143,14 @@ static void copy_block(void *to, const void *from, Strided s, size_t item) {
     memmove(&s.dim[row_at], &s.dim[row_at + 1], (size_t)(outer - row_at) * sizeof *s.dim);
     outer--;
   }
+  bool repeats = repeats_lines(&s);
+  size_t times = repeats ? s.dim[--outer].count : 1;
   size_t index[RANK_MAX] = {0};
   char *to_at = to;
   const char *from_at = from;
   for (;;) {
     if (row.count) copy_plane((float *)to_at, (const float *)from_at, row, line);
+    else if (repeats) repeat_line(to_at, from_at, line.count * item, times);
     else copy_line(to_at, from_at, line, item);
     int k = outer - 1;
     for (; k >= 0; k--) {
