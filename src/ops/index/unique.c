@@ -1,5 +1,7 @@
 /* Unique: the distinct elements of x, or its distinct slices along an axis; where each occurs first; which of them each
  * element of x is; and how often each occurs. Computed ahead, since the shapes depend on x. */
+#include <string.h>
+
 #include "graph/compose.h"
 #include "graph/work.h"
 #include "kernels/number.h"
@@ -90,12 +92,21 @@ static void find_groups(const Slices *s, const Place *order, bool sorted, Groups
   for (size_t i = 0; i < s->dim; i++) g->count[g->group[i]]++;
 }
 
+/* The slices in the order of their values. A second list is there only while they are sorted. */
+static Place *sorted_places(const Slices *s, Arena *scratch) {
+  Arena brief = {.brief = true};
+  Place *places = arena_alloc_array(scratch, s->dim, sizeof *places);
+  Place *other = arena_alloc_array(&brief, s->dim, sizeof *other);
+  if (places && other && sort(s, places, other) == other) memcpy(places, other, s->dim * sizeof *places);
+  arena_free(&brief);
+  return other ? places : NULL;
+}
+
 /* The groups of x's slices; what only their order needs lies in `scratch`. */
 static bool group_slices(const Slices *s, bool sorted, Groups *g, Arena *arena, Arena *scratch) {
-  Place *places = arena_alloc_array(scratch, s->dim, sizeof *places);
-  Place *other = arena_alloc_array(scratch, s->dim, sizeof *other);
-  if (!places || !other || !groups_new(g, arena, s->dim)) return false;
-  find_groups(s, sort(s, places, other), sorted, g);
+  Place *places = sorted_places(s, scratch);
+  if (!places || !groups_new(g, arena, s->dim)) return false;
+  find_groups(s, places, sorted, g);
   return true;
 }
 
