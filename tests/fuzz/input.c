@@ -36,9 +36,8 @@ const char *input_text(Input *in, char *to) {
   static const int lengths[] = {127, 128, 200, 512, 1024, 4096, 20000, INPUT_TEXT - 1};
   int kind = input_byte(in), length = 0;
   if (kind < 100) return telling[kind % TELLING];
-  if (kind >= 240)
-    length = lengths[kind % (kind < 248 ? 6 : 8)],
-    memset(to, 'n', (size_t)length); /* seldom the longest: they take most of the time */
+  /* seldom the two longest: they take most of the time */
+  if (kind >= 240) length = lengths[kind % (kind < 248 ? 6 : 8)], memset(to, 'n', (size_t)length);
   else
     for (; length < kind % 16; length++) to[length] = (char)input_byte(in);
   to[length] = 0;
