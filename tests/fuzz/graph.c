@@ -74,31 +74,42 @@ static double allowed_of(const Plain *p, const Plain *nudged, size_t i) {
   return 3e-5 * (1 + p->largest) + 60 * fabs(p->x[at][i] - nudged->x[at][i]);
 }
 
-static void hold_scores(const Case *c, const TrainletTensor *t, int batch) {
-  Plain p, nudged;
-  plain_run(&p, &c->net, batch, false, c->inputs, 0);
-  plain_run(&nudged, &c->net, batch, false, c->inputs, 1e-6);
-  const double *want = p.x[c->net.steps[c->net.step_count - 1].out];
-  hold(t->rank == 2 && t->dims[0] == batch && t->dims[1] == NET_CLASSES);
-  for (size_t i = 0; i < t->count && p.largest < 1e4; i++)
-    hold_near((double)((const float *)t->data)[i], want[i], allowed_of(&p, &nudged, i), "score", i);
-  arena_free(&p.arena);
-  arena_free(&nudged.arena);
+static void hold_scores(const Plain *p, const Plain *nudged, const TrainletTensor *t) {
+  const double *want = p->x[p->net->steps[p->net->step_count - 1].out];
+  hold(t->rank == 2 && t->dims[0] == p->batch && t->dims[1] == NET_CLASSES);
+  for (size_t i = 0; i < t->count && p->largest < 1e4; i++)
+    hold_near((double)((const float *)t->data)[i], want[i], allowed_of(p, nudged, i), "score", i);
 }
 
-static void infer(const Case *c, unsigned passes) {
+/* A valid network is not refused. */
+static void hold_ok(TrainletSession *s, Status status) {
+  if (status != STATUS_OK) fprintf(stderr, "%s\n", trainlet_session_error(s)->text);
+  hold(status == STATUS_OK);
+}
+
+static TrainletSession *open_inference(const Case *c, unsigned passes) {
   TrainletSession *s = trainlet_session_new();
   trainlet_session_set_passes(s, passes);
-  Status status = trainlet_session_load(s, TRAINLET_MODEL, c->model, c->bytes);
-  if (status == STATUS_OK) status = trainlet_session_ready(s);
-  for (int i = 0; i < BATCHES && status == STATUS_OK; i++) {
-    feed(c, s, TRAINLET_MODEL, batches[i]);
-    status = trainlet_session_run(s, TRAINLET_MODEL, NULL);
-    if (status == STATUS_OK) hold_scores(c, trainlet_session_output(s, 0), batches[i]);
+  hold_ok(s, trainlet_session_load(s, TRAINLET_MODEL, c->model, c->bytes));
+  hold_ok(s, trainlet_session_ready(s));
+  return s;
+}
+
+static void infer(const Case *c) {
+  TrainletSession *sessions[] = {open_inference(c, ~0u), open_inference(c, 0)};
+  for (int i = 0; i < BATCHES; i++) {
+    Plain p, nudged;
+    plain_run(&p, &c->net, batches[i], false, c->inputs, 0);
+    plain_run(&nudged, &c->net, batches[i], false, c->inputs, 1e-6);
+    for (int k = 0; k < 2; k++) {
+      feed(c, sessions[k], TRAINLET_MODEL, batches[i]);
+      hold_ok(sessions[k], trainlet_session_run(sessions[k], TRAINLET_MODEL, NULL));
+      hold_scores(&p, &nudged, trainlet_session_output(sessions[k], 0));
+    }
+    arena_free(&p.arena);
+    arena_free(&nudged.arena);
   }
-  if (status != STATUS_OK) fprintf(stderr, "%s\n", trainlet_session_error(s)->text);
-  hold(status == STATUS_OK); /* a valid network is not refused */
-  trainlet_session_free(s);
+  for (int k = 0; k < 2; k++) trainlet_session_free(sessions[k]);
 }
 
 /* ---- training, with passes and without ---- */
@@ -196,8 +207,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t count) {
   net_decode(&c.net, &in);
   make_feeds(&c);
   c.model = net_write(&c.net, &c.bytes);
-  infer(&c, ~0u);
-  infer(&c, 0);
+  infer(&c);
   train(&c, batch);
   free(c.model);
   arena_free(&c.net.arena);

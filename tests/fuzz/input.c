@@ -37,7 +37,8 @@ const char *input_text(Input *in, char *to) {
   int kind = input_byte(in), length = 0;
   if (kind < 100) return telling[kind % TELLING];
   /* seldom the two longest: they take most of the time */
-  if (kind >= 240) length = lengths[kind % (kind < 248 ? 6 : 8)], memset(to, 'n', (size_t)length);
+  bool longest = kind >= 254 && input_byte(in) % 16 == 0;
+  if (kind >= 240) length = lengths[longest ? 6 + kind % 2 : kind % 6], memset(to, 'n', (size_t)length);
   else
     for (; length < kind % 16; length++) to[length] = (char)input_byte(in);
   to[length] = 0;

@@ -34,12 +34,14 @@ static void write_and_read_again(const Graph *g) {
 }
 
 static const char location[] = "weights.bin";
-enum { FILE_BYTES = 64 };
+enum { FILE_BYTES = 64, LIMIT_BYTES = 32 << 20 };
+#define ARTIFACTS_LIMIT "33554432"
 
 static TrainletArtifacts *by_training_info(const uint8_t *bytes, size_t count) {
   TrainletArtifacts *a = trainlet_artifacts_new();
   memset(trainlet_artifacts_external(a, location, FILE_BYTES), 1, FILE_BYTES);
-  bool good = trainlet_artifacts_load(a, bytes, count) == STATUS_OK &&
+  bool good = trainlet_artifacts_set(a, "maxMemoryBytes", ARTIFACTS_LIMIT) == STATUS_OK &&
+              trainlet_artifacts_load(a, bytes, count) == STATUS_OK &&
               trainlet_artifacts_set(a, "loss.type", "training-info") == STATUS_OK &&
               trainlet_artifacts_build(a) == STATUS_OK;
   const Error *error = trainlet_artifacts_error(a);
@@ -75,13 +77,19 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t count) {
   Optimizer optimizer;
   External external = {0};
   memset(external_add(&external, location, FILE_BYTES, &arena), 1, FILE_BYTES);
+  Budget budget = {.limit_bytes = LIMIT_BYTES};
+  budget_enter(&budget, &error);
   Graph *g = onnx_read(bytes, count, &external, &arena, &error);
-  hold((g == NULL) == (error.status != STATUS_OK));
-  hold(g || (error.text[0] && error.status != STATUS_INTERNAL));
+  hold(g || error.status != STATUS_OK);
+  if (budget_leave(&budget, &error, g) != STATUS_OK) g = NULL;
+  hold_sentence(&error);
   if (g) write_and_read_again(g);
   error_clear(&error);
+  budget_enter(&budget, &error);
   Status status = optimizer_model_read(bytes, count, &external, &error, &optimizer);
   hold(status == error.status);
+  hold(budget_leave(&budget, &error, status == STATUS_OK) == error.status);
+  hold_sentence(&error);
   external_free(&external);
   arena_free(&arena);
   TrainletArtifacts *a = by_training_info(bytes, count);

@@ -6,6 +6,7 @@
 #include "fuzz.h"
 
 enum { LIMIT_BYTES = 32 << 20 };
+#define ARTIFACTS_LIMIT "16777216" /* so that what is made is not too much to load */
 
 /* Labels of ones lie inside two classes. A step without examples has no loss, and with wild numbers no finite one,
  * which changes nothing. */
@@ -33,6 +34,7 @@ static void run(TrainletSession *s, uint32_t seed) {
 static void train(const uint8_t *bytes, size_t count, const char *loss) {
   TrainletArtifacts *a = trainlet_artifacts_new();
   hold(a != NULL);
+  hold(trainlet_artifacts_set(a, "maxMemoryBytes", ARTIFACTS_LIMIT) == STATUS_OK);
   hold(trainlet_artifacts_load(a, bytes, count) != STATUS_OK ||
        trainlet_artifacts_set(a, "loss.type", loss) == STATUS_OK);
   if (trainlet_artifacts_error(a)->status == STATUS_OK && trainlet_artifacts_build(a) == STATUS_OK) {
