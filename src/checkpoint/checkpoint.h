@@ -98,6 +98,7 @@ Status property_check(const char *name, const char *value, Error *error);
 
 /* That a group's numbers are finite and at least 0. */
 bool checkpoint_group_is_good(const CheckpointGroup *g);
+bool checkpoint_rate_is_good(float learning_rate); /* what a session could save again */
 
 /* Trainlet's own format (schema/checkpoint.proto). checkpoint-corrupt with a sentence for damaged bytes; the bytes may
  * be freed when it returns. */

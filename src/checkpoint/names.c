@@ -89,6 +89,8 @@ Status checkpoint_check_names(const Checkpoint *c, Arena *arena, Error *error) {
   return check_unique(names, properties, "properties", error);
 }
 
+bool checkpoint_rate_is_good(float learning_rate) { return learning_rate >= 0 && learning_rate < INFINITY; }
+
 bool checkpoint_group_is_good(const CheckpointGroup *g) {
   return g->lr_scale >= 0 && g->lr_scale < INFINITY && g->weight_decay >= 0 && g->weight_decay < INFINITY &&
          g->anchor >= 0 && g->anchor < INFINITY;

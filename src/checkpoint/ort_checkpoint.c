@@ -172,7 +172,8 @@ static Status read_optimizer(Reader *r, FlatTable root, Checkpoint *out) {
   out->has_optimizer = true;
   out->step = flat_int64(group, GROUP_STEP, 0);
   out->initial_learning_rate = out->learning_rate = flat_float(group, GROUP_LR, 0);
-  if (!(out->learning_rate >= 0) || out->step < 0) return corrupt(r, "its step or learning rate is negative");
+  if (!checkpoint_rate_is_good(out->learning_rate) || out->step < 0)
+    return corrupt(r, "its step is negative, or its learning rate is negative or not finite");
   out->moments = ARENA_ARRAY(r->arena, CheckpointMoments, states.count);
   if (!out->moments || states.count > INT32_MAX) return out_of_memory(r);
   for (size_t i = 0; i < states.count; i++) {

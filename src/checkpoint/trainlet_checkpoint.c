@@ -159,6 +159,8 @@ static Status read_optimizer(const Trainlet__State *state, Arena *arena, Error *
   out->step = group->step;
   out->initial_learning_rate = (float)group->initial_learning_rate;
   out->learning_rate = (float)group->learning_rate;
+  if (!checkpoint_rate_is_good(out->learning_rate))
+    return corrupt(error, "the checkpoint has the learning rate %g, which cannot be", group->learning_rate);
   return STATUS_OK;
 }
 

@@ -367,6 +367,7 @@ static Status check_checkpoint(Reader *r, const Checkpoint *c) {
   check_tensors(r, c->bases, c->base_count, false);
   for (int i = 0; i < c->group_count; i++)
     if (!checkpoint_group_is_good(&c->groups[i])) damage(r);
+  if (c->has_optimizer && !checkpoint_rate_is_good(c->learning_rate)) damage(r);
   if (c->step < 0 || (!c->has_optimizer && (c->step || c->moment_count))) damage(r);
   return r->failed ? r->error->status : checkpoint_check_names(c, r->frame, r->error);
 }
