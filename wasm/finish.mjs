@@ -44,7 +44,7 @@ function optimize(file, to) {
     say(`binaryen is not among the npm packages: ${file} stays as it was linked.`);
     return writeFileSync(to, readFileSync(file));
   }
-  const options = ['-O3', '-g', '--low-memory-unused', '--mvp-features'];
+  const options = ['-O3', '--converge', '-g', '--low-memory-unused', '--mvp-features'];
   options.push(...FEATURES.map((feature) => `--enable-${feature}`));
   run('wasm-opt', `wasm-opt could not read ${file}`, process.execPath, [program, ...options, file, '-o', to]);
 }

@@ -49,16 +49,15 @@ uint16_t bfloat16_of_float(float x) {
 #define LOAD(kind, T)                                                                                                  \
   do {                                                                                                                 \
     const T *from = (const T *)x + at;                                                                                 \
-    if (step) EACH(to->kind[i] = from[i]); /* apart, these loops become vectors */                                     \
-    else EACH(to->kind[i] = *from);                                                                                    \
+    EACH(to->kind[i] = from[i]);                                                                                       \
   } while (0)
 
-void numbers_load(Numbers *to, const void *x, DType type, size_t at, size_t step, size_t count) {
+static void load(Numbers *to, const void *x, DType type, size_t at, size_t count) {
   switch (type) {
     case DTYPE_FLOAT32: LOAD(floats, float); break;
     case DTYPE_FLOAT64: LOAD(floats, double); break;
-    case DTYPE_FLOAT16: EACH(to->floats[i] = half_to_float(((const uint16_t *)x)[at + i * step])); break;
-    case DTYPE_BFLOAT16: EACH(to->floats[i] = bfloat16_to_float(((const uint16_t *)x)[at + i * step])); break;
+    case DTYPE_FLOAT16: EACH(to->floats[i] = half_to_float(((const uint16_t *)x)[at + i])); break;
+    case DTYPE_BFLOAT16: EACH(to->floats[i] = bfloat16_to_float(((const uint16_t *)x)[at + i])); break;
     case DTYPE_INT64:
     case DTYPE_UINT64: LOAD(ints, int64_t); break;
     case DTYPE_INT32: LOAD(ints, int32_t); break;
@@ -73,9 +72,15 @@ void numbers_load(Numbers *to, const void *x, DType type, size_t at, size_t step
     case DTYPE_FLOAT8E5M2:
     case DTYPE_FLOAT8E5M2FNUZ:
     case DTYPE_FLOAT8E8M0:
-    case DTYPE_FLOAT4E2M1: EACH(to->floats[i] = tiny_to_double(((const uint8_t *)x)[at + i * step], type)); break;
+    case DTYPE_FLOAT4E2M1: EACH(to->floats[i] = tiny_to_double(((const uint8_t *)x)[at + i], type)); break;
     default: LOAD(ints, uint8_t); break;
   }
+}
+
+void numbers_load(Numbers *to, const void *x, DType type, size_t at, size_t step, size_t count) {
+  if (!count) return;
+  load(to, x, type, at, step ? count : 1);
+  for (size_t i = step ? count : 1; i < count; i++) to->ints[i] = to->ints[0]; /* the bits, of a double too */
 }
 
 static int64_t to_int(double x, double low, double high) {
@@ -103,10 +108,35 @@ uint64_t number_key_of_any(const void *x, DType type, size_t at) {
 
 static uint64_t to_uint64(double x) { return !(x > 0) ? 0 : x >= 0x1p64 ? UINT64_MAX : (uint64_t)x; }
 
+/* Of an integer of at most 32 bits how many; below 0 where one of them is the sign; 0: of no such type. */
+static int bits_of(DType type) {
+  switch (type) {
+    case DTYPE_INT32: return -32;
+    case DTYPE_UINT32: return 32;
+    case DTYPE_INT16: return -16;
+    case DTYPE_UINT16: return 16;
+    case DTYPE_INT8: return -8;
+    case DTYPE_UINT8: return 8;
+    case DTYPE_INT4: return -4;
+    case DTYPE_UINT4: return 4;
+    case DTYPE_INT2: return -2;
+    case DTYPE_UINT2: return 2;
+    default: return 0;
+  }
+}
+
 #define STORE(T, value) EACH(((T *)y)[at + i] = (T)(value))
 
 void numbers_store_floats(const Numbers *from, void *y, DType type, size_t at, size_t count) {
   const double *x = from->floats;
+  int bits = bits_of(type);
+  if (bits) {
+    double low = bits < 0 ? -ldexp(1, -bits - 1) : 0, high = ldexp(1, bits < 0 ? -bits - 1 : bits) - 1;
+    Numbers whole;
+    EACH(whole.ints[i] = to_int(x[i], low, high));
+    numbers_store_ints(&whole, y, type, at, count);
+    return;
+  }
   switch (type) {
     case DTYPE_FLOAT32: STORE(float, x[i]); break;
     case DTYPE_FLOAT64: STORE(double, x[i]); break;
@@ -114,16 +144,6 @@ void numbers_store_floats(const Numbers *from, void *y, DType type, size_t at, s
     case DTYPE_BFLOAT16: STORE(uint16_t, bfloat16_of_float((float)x[i])); break;
     case DTYPE_INT64: STORE(int64_t, number_cut(x[i])); break;
     case DTYPE_UINT64: STORE(uint64_t, to_uint64(x[i])); break;
-    case DTYPE_INT32: STORE(int32_t, to_int(x[i], INT32_MIN, INT32_MAX)); break;
-    case DTYPE_UINT32: STORE(uint32_t, to_int(x[i], 0, UINT32_MAX)); break;
-    case DTYPE_INT16: STORE(int16_t, to_int(x[i], INT16_MIN, INT16_MAX)); break;
-    case DTYPE_UINT16: STORE(uint16_t, to_int(x[i], 0, UINT16_MAX)); break;
-    case DTYPE_INT8: STORE(int8_t, to_int(x[i], INT8_MIN, INT8_MAX)); break;
-    case DTYPE_UINT8: STORE(uint8_t, to_int(x[i], 0, UINT8_MAX)); break;
-    case DTYPE_INT4: STORE(int8_t, to_int(x[i], -8, 7)); break;
-    case DTYPE_UINT4: STORE(uint8_t, to_int(x[i], 0, 15)); break;
-    case DTYPE_INT2: STORE(int8_t, to_int(x[i], -2, 1)); break;
-    case DTYPE_UINT2: STORE(uint8_t, to_int(x[i], 0, 3)); break;
     case DTYPE_BOOL: STORE(uint8_t, x[i] != 0); break;
     default: STORE(uint8_t, tiny_of_double(x[i], type, true, TINY_UP)); break;
   }
