@@ -7,6 +7,7 @@ static int64_t div_ints(int64_t a, int64_t b) { return b == 0 ? 0 : b == -1 ? (i
 static double div_floats(double a, double b) { return a / b; }
 static uint64_t div_naturals(uint64_t a, uint64_t b) { return b == 0 ? 0 : a / b; }
 BROADCAST_ROW_2(div_row, a / b)
+BROADCAST_ROW_OF(div_int64, int64_t, int64_t, div_ints(a, b))
 
 static Status div_grad(Grad *g) {
   Value *b = g->node->in[1], *y = g->node->out[0], *dy = g->dy[0];
@@ -24,7 +25,7 @@ OPERATOR(div) = {
     .flags = OP_FLOAT64 | OP_ALONG_AXIS,
     .infer = arithmetic_infer,
     .run = arithmetic_run,
-    .own = &(const Arithmetic){div_row, div_floats, div_ints, div_naturals},
+    .own = &(const Arithmetic){div_row, div_floats, div_ints, div_naturals, .int64 = div_int64},
     .grad = GRADIENT(div_grad),
     .cases = CASES({"f32[2,3] f32[2,3]:0.5..2"}, {"f32[2,5] f32[5]:-2..-0.5"}, {"f32[3,1] f32[]:0.5..2"},
                    {"i64[3]=-7,7,7 i64[3]=2,-1,0"}, {"v:i64[3]=-7,7,7 v:i64[3]=2,-1,0"}, {"v:i32[2]=9,7 v:i32[]=2"}),
