@@ -419,9 +419,13 @@ BatchFreed batch_free(Graph *g, const Node **why) {
   *why = g->nodes[0];
   Graph *trial = values ? graph_clone(g, &arena, &missed, NULL, values, count) : NULL;
   const Node *at = trial ? free_all(trial, size) : NULL;
-  for (int i = 0; i < g->output_count && trial && !at; i++)
-    if (batch_axis(g->outputs[i]->twin) != 0) at = g->outputs[i]->twin->producer;
-  bool good = trial && !at;
+  bool constant = false;
+  for (int i = 0; i < g->output_count && trial && !at; i++) {
+    const Value *y = g->outputs[i];
+    if (y->producer && batch_axis(y->twin) != 0) at = y->twin->producer;
+    constant |= !y->producer && y->kind != VALUE_INPUT; /* an input is freed with the others, and may have no twin */
+  }
+  bool good = trial && !at && !constant;
   for (int i = 0; i < g->node_count && at; i++)
     for (int k = 0; k < g->nodes[i]->out_count; k++)
       if (g->nodes[i]->out[k] && g->nodes[i]->out[k]->twin && g->nodes[i]->out[k]->twin->producer == at)
