@@ -274,6 +274,31 @@ static Status write_checkpoint(Block *block, size_t *bytes, Error *error) {
   return trainlet_checkpoint_write(&c, error, block, bytes);
 }
 
+/* What a session could not save again is refused when it is read; the least rate there is, 0, is not. */
+static void rates_that_cannot_be_are_refused(const void *argument) {
+  static const float rates[] = {0, -0.5f, INFINITY, NAN};
+  (void)argument;
+  for (int i = 0; i < 4; i++) {
+    const Checkpoint c = {.has_optimizer = true, .learning_rate = rates[i]};
+    Arena arena = {0};
+    Error error = {0};
+    Block ours = {0}, ort = {0};
+    size_t bytes = 0, ort_bytes = 0;
+    Checkpoint is;
+    Status want = i ? STATUS_CHECKPOINT_CORRUPT : STATUS_OK;
+    if (!check(trainlet_checkpoint_write(&c, &error, &ours, &bytes) == STATUS_OK &&
+                   ort_checkpoint_write(&c, 2, &error, &ort, &ort_bytes) == STATUS_OK,
+               "%s", error.text))
+      return;
+    check(trainlet_checkpoint_read(ours.data, bytes, &arena, &error, &is) == want, "ours with %g", (double)rates[i]);
+    error_clear(&error);
+    check(ort_checkpoint_read(ort.data, ort_bytes, NULL, &arena, &error, &is) == want, "ort with %g", (double)rates[i]);
+    arena_free(&arena);
+    block_free(&ours);
+    block_free(&ort);
+  }
+}
+
 static void checkpoints_come_back(const void *argument) {
   (void)argument;
   Arena arena = {0};
@@ -360,6 +385,7 @@ int main(void) {
   TEST(models_that_make_no_sense_are_refused);
   TEST(deep_models_are_refused);
   TEST(checkpoints_come_back);
+  TEST(rates_that_cannot_be_are_refused);
   TEST(damaged_checkpoints_are_refused);
   TEST(what_could_not_be_read_is_not_written);
   return test_finish();

@@ -80,7 +80,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t count) {
   Budget budget = {.limit_bytes = LIMIT_BYTES};
   budget_enter(&budget, &error);
   Graph *g = onnx_read(bytes, count, &external, &arena, &error);
-  hold(g || error.status != STATUS_OK);
+  hold((g == NULL) == (error.status != STATUS_OK) || budget_missed());
   if (budget_leave(&budget, &error, g) != STATUS_OK) g = NULL;
   hold_sentence(&error);
   if (g) write_and_read_again(g);
