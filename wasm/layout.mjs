@@ -11,7 +11,8 @@ const DATA_SYMBOL = 1;
 const SECTION_SYMBOL = 3;
 const UNDEFINED = 0x10;
 const EXPLICIT_NAME = 0x40;
-/** Relocations of addresses in code: the offset of a load or store, and a constant. */
+/** Relocations in code: a function's address; an address of data as the offset of a load or store, and as a constant. */
+const FUNCTION = 1;
 const OFFSET = 3;
 const CONSTANT = 4;
 
@@ -21,15 +22,20 @@ const isNamed = (name) => /^(op_rows|op_fields|shrunk_for|part_.*)$/.test(name);
 /**
  * @param {Uint8Array} bytes a linked file, not optimized yet
  * @returns objects: the addresses at which one begins, ascending, each as its distance from the one before; named:
- * address and bytes of those that are changed; tails: where within an object another string begins; astray: addresses in the code that lie outside the object which they
- * mean, such as its end, each with that object's
+ * address and bytes of those that are changed; tails: where within an object another string begins; astray: addresses in
+ * the code that lie outside the object which they mean, such as its end, each with that object's; taken: the functions'
+ * addresses that the code has, so that another number like one is just a number
  */
 export function layoutOf(bytes) {
   const sections = sectionsOf(bytes);
   const linking = sections.find(({ name }) => name === 'linking');
   if (!linking) throw new Failure('The linker wrote no relocations: it must be called with --emit-relocs.');
   const symbols = symbolsIn(new Reader(bytes, linking.start, linking.end));
-  const references = referencesIn(bytes, sections, symbols);
+  const inCode = relocationsOf(bytes, sections);
+  const references = inCode.flatMap((it) => {
+    const symbol = symbols[it.symbol];
+    return it.type !== FUNCTION && symbol.segment !== undefined ? [{ ...it, symbol }] : [];
+  });
   // In a threads build the segments themselves have no address.
   const segments = [];
   for (const { address, addend, symbol } of references) segments[symbol.segment] = address - addend - symbol.offset;
@@ -42,6 +48,7 @@ export function layoutOf(bytes) {
     named: Object.fromEntries(objects.filter(({ name }) => isNamed(name)).map((o) => [o.name, [addressOf(o), o.size]])),
     tails,
     astray: astray.map(({ address, symbol }) => [address, addressOf(symbol)]),
+    taken: [...new Set(inCode.filter(({ type }) => type === FUNCTION).map(({ address }) => address))],
   };
 }
 
@@ -82,8 +89,8 @@ function symbolIn(reader) {
   return { kind, name, segment: reader.count(), offset: reader.count(), size: reader.count() };
 }
 
-/** The places in the code that hold an address of data. */
-function referencesIn(bytes, sections, symbols) {
+/** The places in the code that hold an address. */
+function relocationsOf(bytes, sections) {
   const code = sections.find(({ id }) => id === SECTION.code);
   const { start, end } = sections.find(({ name }) => name === 'reloc.CODE');
   const reader = new Reader(bytes, start, end);
@@ -92,11 +99,10 @@ function referencesIn(bytes, sections, symbols) {
     .list(() => {
       const type = reader.byte();
       const at = new Reader(bytes, code.start + reader.count());
-      const symbol = symbols[reader.count()];
-      if (type !== OFFSET && type !== CONSTANT) return [];
-      const addend = reader.signed();
-      if (symbol.segment === undefined) return [];
-      return [{ address: type === OFFSET ? at.count() : at.signed(), addend, symbol }];
+      const symbol = reader.count();
+      if (type !== FUNCTION && type !== OFFSET && type !== CONSTANT) return [];
+      const addend = type === FUNCTION ? 0 : reader.signed();
+      return [{ type, address: type === OFFSET ? at.count() : at.signed(), addend, symbol }];
     })
     .flat();
 }

@@ -1,6 +1,7 @@
 /* Cast row: a loop for each pair, which the compiler makes vectors of. */
 #include "kernels/cast_row.h"
 
+#include "kernels/number.h"
 #include "kernels/vector_math.h"
 
 #define ROW(name, From, To, EXPR)                                                                                      \
@@ -41,6 +42,15 @@ static void floats_to_int32(void *y_, const void *x_, size_t count) {
   i32x4 rest = count - i ? cut_rest(x + i, count - i) : (i32x4){0};
   memcpy(y + i, &rest, (count - i) * sizeof *y);
 }
+
+static inline int64_t cut_wide(float x) {
+#if defined(__wasm__)
+  return __builtin_wasm_trunc_saturate_s_i64_f32(x);
+#else
+  return number_cut((double)x);
+#endif
+}
+ROW(floats_to_int64, float, int64_t, cut_wide(x))
 
 static inline i32x4 to_byte(i32x4 x) {
   x &= ~(x >> 31);
@@ -98,10 +108,11 @@ CastRow *cast_row(DType from, DType to) {
   } rows[] = {
       {DTYPE_FLOAT32, DTYPE_INT32, floats_to_int32},    {DTYPE_FLOAT32, DTYPE_UINT8, floats_to_bytes},
       {DTYPE_FLOAT32, DTYPE_FLOAT16, floats_to_halves}, {DTYPE_FLOAT32, DTYPE_BOOL, floats_to_bools},
-      {DTYPE_UINT8, DTYPE_FLOAT32, bytes_to_floats},    {DTYPE_BOOL, DTYPE_FLOAT32, bytes_to_floats},
-      {DTYPE_BOOL, DTYPE_INT64, bytes_to_int64},        {DTYPE_INT32, DTYPE_FLOAT32, int32_to_floats},
-      {DTYPE_INT32, DTYPE_INT64, int32_to_int64},       {DTYPE_INT64, DTYPE_FLOAT32, int64_to_floats},
-      {DTYPE_INT64, DTYPE_INT32, int64_to_int32},       {DTYPE_INT64, DTYPE_BOOL, int64_to_bools},
+      {DTYPE_FLOAT32, DTYPE_INT64, floats_to_int64},    {DTYPE_UINT8, DTYPE_FLOAT32, bytes_to_floats},
+      {DTYPE_BOOL, DTYPE_FLOAT32, bytes_to_floats},     {DTYPE_BOOL, DTYPE_INT64, bytes_to_int64},
+      {DTYPE_INT32, DTYPE_FLOAT32, int32_to_floats},    {DTYPE_INT32, DTYPE_INT64, int32_to_int64},
+      {DTYPE_INT64, DTYPE_FLOAT32, int64_to_floats},    {DTYPE_INT64, DTYPE_INT32, int64_to_int32},
+      {DTYPE_INT64, DTYPE_BOOL, int64_to_bools},
   };
   for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
     if (rows[i].from == from && rows[i].to == to) return rows[i].row;

@@ -316,7 +316,7 @@ static void cast_rows_are_as_numbers(const void *argument) {
                    dtype_name(types[f]), dtype_name(types[t]), i))
           break;
     }
-  check(pairs == 12, "%d pairs", pairs);
+  check(pairs == 13, "%d pairs", pairs);
 }
 
 int main(void) {

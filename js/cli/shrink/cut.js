@@ -20,6 +20,7 @@ const TRAP = Uint8Array.of(3, 0, 0x00, 0x0b);
  * @property {Record<string, [address: number, bytes: number]>} named
  * @property {number[]} tails
  * @property {[address: number, object: number][]} astray
+ * @property {number[]} taken addresses of functions that the code has
  */
 
 /** The objects of a file's memory. */
@@ -66,7 +67,7 @@ class Objects {
 export function cut(image, layout, isExported, dead) {
   const objects = new Objects(image, layout);
   const parts = partsOf(image, layout);
-  const live = reach(image, objects, parts, isExported, dead);
+  const live = reach(image, layout, objects, parts, isExported, dead);
   objects.starts.forEach((_, i) => {
     if (!live.objects.has(i)) image.memory.fill(0, ...objects.range(i));
   });
@@ -94,11 +95,12 @@ const partsOf = ({ memory }, { named }) =>
   );
 
 /**
- * @param {Image} image @param {Objects} objects @param {Map<number, number>} parts
+ * @param {Image} image @param {Layout} layout @param {Objects} objects @param {Map<number, number>} parts
  * @param {(name: string) => boolean} isExported @param {Set<number>} dead
  */
-function reach(image, objects, parts, isExported, dead) {
+function reach(image, layout, objects, parts, isExported, dead) {
   const { imported, table, tableBase, memory, bodies } = image;
+  const taken = new Set(layout.taken);
   const live = { functions: new Set(), objects: new Set() };
   /** @type {number[]} */
   const left = [];
@@ -126,7 +128,7 @@ function reach(image, objects, parts, isExported, dead) {
   while (left.length) {
     const body = bodies[/** @type {number} */ (left.pop()) - imported];
     body.calls.forEach(call);
-    body.numbers.forEach(refer);
+    for (const number of body.numbers) if (number >= tableBase + table.length || taken.has(number)) refer(number);
     for (const { address } of body.loads) refer(parts.get(address) ?? address);
   }
   return live;
