@@ -1,5 +1,5 @@
-// Finishes a linked wasm file in place: notes where its constants lie (FILE.layout.json, for `trainlet shrink`), and
-// makes it smaller with binaryen's wasm-opt from npm. The CMake build calls it after each link.
+// Finishes a linked wasm file in place: notes where its constants lie (FILE.layout.json, for `trainlet shrink`), makes it
+// smaller with binaryen's wasm-opt from npm, and orders its functions. The CMake build calls it after each link.
 //
 // FILE.named.wasm is the same with the names of its functions, for whoever wants to know what weighs.
 
@@ -9,6 +9,7 @@ import { join } from 'node:path';
 import { joinSegments } from '../js/cli/shrink/segments.js';
 import { SECTION, sectionsOf, withSections } from '../js/cli/shrink/wasm-file.js';
 import { layoutOf } from './layout.mjs';
+import { withoutPlaces, withPlaces } from './order.mjs';
 import { root, run, runMain, say } from './tools.mjs';
 
 const FEATURES =
@@ -44,7 +45,18 @@ function optimize(file, to) {
     say(`binaryen is not among the npm packages: ${file} stays as it was linked.`);
     return writeFileSync(to, readFileSync(file));
   }
-  const options = ['-O3', '--converge', '-g', '--low-memory-unused', '--mvp-features'];
-  options.push(...FEATURES.map((feature) => `--enable-${feature}`));
-  run('wasm-opt', `wasm-opt could not read ${file}`, process.execPath, [program, ...options, file, '-o', to]);
+  const options = ['-g', '--mvp-features', ...FEATURES.map((feature) => `--enable-${feature}`)];
+  const opt = (from, ...passes) =>
+    run('wasm-opt', `wasm-opt could not read ${from}`, process.execPath, [
+      program,
+      ...options,
+      ...passes,
+      from,
+      '-o',
+      to,
+    ]);
+  opt(file, '-O3', '--converge', '--low-memory-unused');
+  writeFileSync(to, withPlaces(readFileSync(to)));
+  opt(to, '--optimize-level=3', '--reorder-functions-by-name');
+  writeFileSync(to, withoutPlaces(readFileSync(to)));
 }

@@ -25,6 +25,7 @@ typedef struct Resize {
  * X. Gives y's shape, and the tables when every shape is numbers (NULL otherwise). */
 Status resize_read(Node *n, const Shape *x, int first, Shape *y, Resize **out);
 Status resize_bytes(Node *n, const Resize *r); /* sets scratch_bytes */
+void resize_pick(const Resize *r, const float *x, float *y);
 void resize_forward(const Resize *r, const float *x, float *y, void *scratch);
 void resize_gradient(const Resize *r, const float *dy, float *dx, void *scratch);
 
