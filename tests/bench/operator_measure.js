@@ -149,6 +149,19 @@ function limitOf(ms, bytes, flops) {
 const copiedOf = (bytes) => Math.min(COPIED, bytes / 2);
 
 /**
+ * The figures of a row, by `of`; of one that cannot be measured, why: the others still can.
+ * @param {typeof measure} of @param {object} libraries @param {(n: number) => unknown[]} row @param {string} name
+ * @param {string} place @param {number} rounds
+ */
+export async function figuresOf(of, libraries, row, name, place, rounds) {
+  try {
+    return { name, ...(await of(libraries, row, place, rounds)) };
+  } catch (error) {
+    return { name, place, error: error.message };
+  }
+}
+
+/**
  * One row at one size. @param {object} libraries
  * @param {(n: number) => unknown[]} row @param {string} place @param {number} rounds
  */

@@ -23,8 +23,11 @@ function node(operator, inputs, outputs, attributes = {}) {
 const list = (...numbers) => ({ type: 'int64', dims: [numbers.length], data: BigInt64Array.from(numbers, BigInt) });
 
 /** The first element of a value of so many dims, as a value of one dim or more. */
-const corner = (value, rank, output) =>
-  rank ? node('Slice', [value, `zeros${rank}`, `ones${rank}`], [output]) : node('Reshape', [value, 'ones1'], [output]);
+function corner(value, rank, output, { opset = 18 } = {}) {
+  if (!rank) return node('Reshape', [value, 'ones1'], [output]);
+  if (opset >= 10) return node('Slice', [value, `zeros${rank}`, `ones${rank}`], [output]);
+  return node('Slice', [value], [output], { starts: Array(rank).fill(0), ends: Array(rank).fill(1) });
+}
 
 const imports = ([domain], { opset = 18, ml = 3 }) => [
   [8, message([1, ''], [2, opset])],
@@ -84,7 +87,8 @@ export function repeatedModel(row, { copies, without = false }) {
     const results = ranks.map((_, k) => `y${k}_${c}`);
     if (!without) nodes.push(node(row[0], names, results, row[2]));
     ranks.forEach((rank, k) => {
-      nodes.push(corner(without ? first : results[k], without ? firstDims.length : rank, `${results[k]}_corner`));
+      const [of, dims] = without ? [first, firstDims.length] : [results[k], rank];
+      nodes.push(corner(of, dims, `${results[k]}_corner`, row[3]));
     });
   }
   ranks.forEach((_, k) => {
@@ -92,7 +96,7 @@ export function repeatedModel(row, { copies, without = false }) {
     nodes.push(node('Concat', corners, [`out${k}`], { axis: 0 }));
   });
   fed.forEach(([name, { dims }]) => {
-    nodes.push(corner(name, dims.length, `of_${name}`));
+    nodes.push(corner(name, dims.length, `of_${name}`, row[3]));
   });
   const depths = [...new Set([1, ...ranks, ...fed.map(([, { dims }]) => dims.length)])].filter((depth) => depth > 0);
   const corners = depths.flatMap((depth) => [

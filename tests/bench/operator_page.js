@@ -1,7 +1,7 @@
 // The benchmark of operators in a page: opens the libraries, measures the rows it is told, and posts each as it comes.
 
 import { measureGradient } from './gradient_measure.js';
-import { librariesOf, measure, SIZES } from './operator_measure.js';
+import { figuresOf, librariesOf, measure, SIZES } from './operator_measure.js';
 import { ROWS } from './operator_rows.js';
 
 async function libraries() {
@@ -32,7 +32,7 @@ export async function measureInPage(names, rounds, gradients) {
     await of(opened, ROWS[names[0]], 'first cache', rounds); // until the JavaScript around is compiled, too
     for (const name of names)
       for (const place of Object.keys(SIZES))
-        await tell('figures', sendable({ name, ...(await of(opened, ROWS[name], place, rounds)) }));
+        await tell('figures', sendable(await figuresOf(of, opened, ROWS[name], name, place, rounds)));
     await tell('end', {});
   } catch (error) {
     await tell('end', { error: `${error.message}\n${error.stack}` });

@@ -59,8 +59,9 @@ export async function benchOperators(
   if (!json) console.log(kind.header);
   for await (const figure of place.measured(names, rounds)) {
     figures.push(figure);
-    if (!json) console.log(kind.line(figure));
-    if (isWritten) write(place, rounds, figures.slice(-SIZES_A_ROW), kind);
+    if (!json) console.log(figure.error ? `${figure.name}, ${figure.place}: ${figure.error}` : kind.line(figure));
+    const row = figures.filter(({ name }) => name === figure.name);
+    if (isWritten && row.length === SIZES_A_ROW && !row.some(({ error }) => error)) write(place, rounds, row, kind);
   }
   if (json) console.log(JSON.stringify(figures, null, 1));
   return !figures.some(disagrees);

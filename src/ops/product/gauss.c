@@ -19,8 +19,9 @@ static void swap_rows(double *a, size_t n, size_t i, size_t k) {
   }
 }
 
-static void subtract_row(double *a, size_t n, size_t i, size_t k, double times) {
-  for (size_t j = 0; j < n; j++) a[i * n + j] -= times * a[k * n + j];
+/* Of row i that many times row k, from column `from` on. */
+static void subtract_row(double *a, size_t n, size_t i, size_t k, double times, size_t from) {
+  for (size_t j = from; j < n; j++) a[i * n + j] -= times * a[k * n + j];
 }
 
 double gauss_determinant(double *a, size_t n) {
@@ -30,7 +31,7 @@ double gauss_determinant(double *a, size_t n) {
     if (p != k) swap_rows(a, n, p, k), det = -det;
     det *= a[k * n + k];
     if (a[k * n + k] == 0) return 0;
-    for (size_t i = k + 1; i < n; i++) subtract_row(a, n, i, k, a[i * n + k] / a[k * n + k]);
+    for (size_t i = k + 1; i < n; i++) subtract_row(a, n, i, k, a[i * n + k] / a[k * n + k], k + 1);
   }
   return det;
 }
@@ -55,25 +56,26 @@ static size_t pivot_column(const double *a, size_t n, size_t k) {
   return best;
 }
 
-/* Computes a⁻¹ into `inverse`, and the determinant. The largest remaining element is the pivot: it is 0 only if all
- * are. Then a tiny number is used instead; returns how often. */
-static int eliminate(double *a, size_t n, double *inverse, size_t *swapped, double *det) {
+/* Computes a⁻¹ into `inverse`, and the determinant. The largest remaining element is the pivot, of `any` column or of the
+ * next: it is 0 only if all are. Then a tiny number is used instead; returns how often. */
+static int eliminate(double *a, size_t n, double *inverse, size_t *swapped, bool any, double *det) {
   const double tiny = 0x1p-400;
   int zeros = 0;
   *det = 1;
   for (size_t i = 0; i < n * n; i++) inverse[i] = i / n == i % n;
   for (size_t k = 0; k < n; k++) {
-    size_t q = swapped[k] = pivot_column(a, n, k);
+    size_t q = swapped[k] = any ? pivot_column(a, n, k) : k;
     if (q != k) swap_columns(a, n, q, k), *det = -*det;
     size_t p = pivot_of(a, n, k);
     if (p != k) swap_rows(a, n, p, k), swap_rows(inverse, n, p, k), *det = -*det;
     if (a[k * n + k] == 0) a[k * n + k] = tiny, zeros++;
     double pivot = a[k * n + k];
     *det *= pivot;
-    for (size_t j = 0; j < n; j++) a[k * n + j] /= pivot, inverse[k * n + j] /= pivot;
+    for (size_t j = k + 1; j < n; j++) a[k * n + j] /= pivot; /* the columns before are done with */
+    for (size_t j = 0; j < n; j++) inverse[k * n + j] /= pivot;
     for (size_t i = 0; i < n; i++) {
       double times = a[i * n + k];
-      if (i != k) subtract_row(a, n, i, k, times), subtract_row(inverse, n, i, k, times);
+      if (i != k) subtract_row(a, n, i, k, times, k + 1), subtract_row(inverse, n, i, k, times, 0);
     }
   }
   for (size_t k = n; k-- > 0;) /* columns swapped in a are rows of its inverse */
@@ -84,13 +86,13 @@ static int eliminate(double *a, size_t n, double *inverse, size_t *swapped, doub
 /* If one pivot was replaced, det · a⁻¹ cancels it again; if two were, the adjugate is 0. */
 void gauss_adjugate(double *a, size_t n, double *inverse, size_t *swapped) {
   double det;
-  int zeros = eliminate(a, n, inverse, swapped, &det);
+  int zeros = eliminate(a, n, inverse, swapped, true, &det);
   for (size_t i = 0; i < n * n; i++) inverse[i] = zeros > 1 ? 0 : inverse[i] * det;
 }
 
 void gauss_inverse(double *a, size_t n, double *inverse, size_t *swapped) {
   double det;
-  if (!eliminate(a, n, inverse, swapped, &det)) return;
+  if (!eliminate(a, n, inverse, swapped, false, &det)) return;
   for (size_t i = 0; i < n * n; i++) inverse[i] = NAN;
 }
 

@@ -8,7 +8,7 @@ import { startFirefox } from '../../browser/firefox.js';
 import { openRepository } from '../../browser/repository.js';
 import { openTorch } from '../contenders/torch_gradients.js';
 import { measureGradient } from '../gradient_measure.js';
-import { librariesOf, measure, SIZES } from '../operator_measure.js';
+import { figuresOf, librariesOf, measure, SIZES } from '../operator_measure.js';
 import { ROWS } from '../operator_rows.js';
 
 /** Each function is compiled as it will stay, when it is first called: what is slow at first is no row's fault. */
@@ -45,7 +45,7 @@ async function* measuredHere(names, rounds, gradients) {
   try {
     await of(opened, ROWS[names[0]], 'first cache', rounds); // until the JavaScript around is compiled, too
     for (const name of names)
-      for (const place of Object.keys(SIZES)) yield { name, ...(await of(opened, ROWS[name], place, rounds)) };
+      for (const place of Object.keys(SIZES)) yield await figuresOf(of, opened, ROWS[name], name, place, rounds);
   } finally {
     torch?.close();
   }
@@ -66,7 +66,7 @@ function posts() {
           wake = resolve;
         });
       const [path, body] = waiting.shift();
-      if (body.error) throw new Error(body.error);
+      if (path === '/talk/end' && body.error) throw new Error(body.error);
       if (path === '/talk/end') return;
       yield { ...body, ratio: body.ratio ?? Number.NaN };
     }
