@@ -37,12 +37,13 @@ static inline f32x4 f32x4_scale(f32x4 v, i32x4 k) {
  * cheaper than rounding and converting, for which wasm must saturate. */
 #define F32X4_SHIFT 0x1.8p23f
 
-/* e^r from r and r² for |r| ≤ ½ ln 2: 1 + r + r²·q(r). */
-static inline f32x4 f32x4_exp_of_rest(f32x4 r) {
+/* e^r - 1 from r and r² for |r| ≤ ½ ln 2: r + r²·q(r). */
+static inline f32x4 f32x4_expm1_of_rest(f32x4 r) {
   f32x4 q = f32x4_next(f32x4_next(f32x4_splat(0.00138209667f), r, 0.00836866908f), r, 0.0416682623f);
   q = f32x4_next(f32x4_next(q, r, 0.166665211f), r, 0.49999994f);
-  return f32x4_madd(r * r, q, r) + 1.0f;
+  return f32x4_madd(r * r, q, r);
 }
+static inline f32x4 f32x4_exp_of_rest(f32x4 r) { return f32x4_expm1_of_rest(r) + 1.0f; }
 
 /* x - n·ln 2, its two parts with one rounding at the end. */
 static inline f32x4 f32x4_less_ln2(f32x4 x, f32x4 n) {
@@ -99,15 +100,13 @@ static inline f32x4 f32x4_sigmoid(f32x4 x) {
   return f32x4_select(x < f32x4_splat(0), e, one) / (e + one);
 }
 
-/* Hyperbolic tangent, 1.6 ulp. Near 0 an odd polynomial, else (1 - e) / (1 + e) with e = e^-2|x| and the sign of x. */
+/* Hyperbolic tangent, 2.5 ulp: m / (m + 2) with m = e^2|x| - 1, and the sign of x. */
 static inline f32x4 f32x4_tanh(f32x4 x) {
-  f32x4 z = x * x;
-  f32x4 p = f32x4_next(f32x4_next(f32x4_splat(-0.00569229666f), z, 0.0206281673f), z, -0.0537365153f);
-  p = f32x4_next(f32x4_next(p, z, 0.133314058f), z, -0.333332807f);
-  f32x4 small = f32x4_madd(z * p, x, x), a = f32x4_abs(x);
-  f32x4 e = f32x4_exp_below_0(a * -2.0f), large = (1.0f - e) / (1.0f + e);
-  large = (f32x4)((i32x4)large | ((i32x4)x & INT32_MIN));
-  return f32x4_select(a < 0.625f, small, large);
+  f32x4 t = f32x4_min(f32x4_splat(18.5f), f32x4_abs(x) * 2.0f); /* beyond, it rounds to 1; NaN stays */
+  f32x4 shifted = f32x4_next(t, f32x4_splat(1.44269504f), F32X4_SHIFT + 127), n = shifted - (F32X4_SHIFT + 127);
+  f32x4 power = (f32x4)((i32x4)shifted << 23); /* of 2 */
+  f32x4 m = f32x4_madd(power, f32x4_expm1_of_rest(f32x4_less_ln2(t, n)), power - 1.0f), y = m / (m + 2.0f);
+  return (f32x4)((i32x4)y | ((i32x4)x & INT32_MIN));
 }
 
 /* Error function, 1.3 ulp. Near 0 an odd polynomial, else 1 - e^-(a + a·q(a)) with a = |x| and the sign of x. */

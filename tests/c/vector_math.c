@@ -50,7 +50,7 @@ int main(void) {
   static const Function functions[] = {
       {"exp", four_exp, exp, -87, 88, 1.0},
       {"log", four_log, log, 1e-30f, 1e30f, 0.9},
-      {"tanh", four_tanh, tanh, -12, 12, 1.6},
+      {"tanh", four_tanh, tanh, -12, 12, 2.5},
       {"sigmoid", four_sigmoid, exact_sigmoid, -86, 30, 2.5},
       {"erf", four_erf, erf, -5, 5, 1.3},
       {"x^-3/4", four_over_root_cubed, exact_over_root_cubed, 1e-30f, 1e30f, 4.5},
