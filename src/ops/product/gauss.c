@@ -56,8 +56,8 @@ static size_t pivot_column(const double *a, size_t n, size_t k) {
   return best;
 }
 
-/* Computes a⁻¹ into `inverse`, and the determinant. The largest remaining element is the pivot, of `any` column or of the
- * next: it is 0 only if all are. Then a tiny number is used instead; returns how often. */
+/* Computes a⁻¹ into `inverse`, and the determinant. The largest remaining element is the pivot, of `any` column or of
+ * the next: it is 0 only if all are. Then a tiny number is used instead; returns how often. */
 static int eliminate(double *a, size_t n, double *inverse, size_t *swapped, bool any, double *det) {
   const double tiny = 0x1p-400;
   int zeros = 0;
