@@ -68,7 +68,8 @@ static void hold_near(double got, double want, double allowed, const char *what,
 
 /* ---- inference against the plain interpreter ---- */
 
-/* What rounding may do: a part of the largest number met, and what a nudge of the inputs by 1e-6 does. */
+/* What rounding may do: a part of the largest number met, and what a nudge of the inputs by 1e-6 does,
+ * and roundings. */
 static double allowed_of(const Plain *p, const Plain *nudged, size_t i) {
   int at = p->net->steps[p->net->step_count - 1].out;
   return 3e-5 * (1 + p->largest) + 60 * fabs(p->x[at][i] - nudged->x[at][i]);

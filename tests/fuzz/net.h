@@ -67,7 +67,8 @@ typedef struct Plain {
   bool kink;      /* something stands so near a corner of its function that rounding decides on its gradient */
 } Plain;
 
-/* `nudge`: what the inputs are changed by, relatively, to see how much that matters. */
+/* `nudge`: what the inputs are changed by, relatively, and each value by what rounding to float may do, to see how much
+ * that matters; 0: nothing. */
 void plain_run(Plain *p, const Net *net, int batch, bool training, float *const *inputs, double nudge);
 double plain_loss(const Plain *p, const int64_t *classes,
                   const float *targets); /* cross-entropy with classes, else mse */

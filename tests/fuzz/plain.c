@@ -230,6 +230,9 @@ static double output(Plain *p, const NetStep *s, const Tensor *in, const Tensor 
 
 /* ---- the network ---- */
 
+/* What rounding to float may do to number `k`, up or down, where the inputs are nudged by so much. */
+static double rounding(double nudge, size_t k) { return nudge ? (k * 2654435761u >> 16 & 1 ? 0x1p-24 : -0x1p-24) : 0; }
+
 void plain_run(Plain *p, const Net *net, int batch, bool training, float *const *inputs, double nudge) {
   *p = (Plain){.net = net, .batch = batch, .training = training};
   for (int i = 0; i < net->value_count; i++) {
@@ -245,7 +248,7 @@ void plain_run(Plain *p, const Net *net, int batch, bool training, float *const 
     Tensor in[5], out = tensor_of(p, s->out);
     for (int k = 0; k < s->in_count; k++) in[k] = tensor_of(p, s->in[k]);
     for (size_t k = 0; k < out.count; k++) {
-      out.x[k] = output(p, s, in, &out, k);
+      out.x[k] = output(p, s, in, &out, k) * (1 + rounding(nudge, k));
       if (!(fabs(out.x[k]) <= p->largest)) p->largest = isnan(out.x[k]) ? INFINITY : fabs(out.x[k]);
     }
   }
