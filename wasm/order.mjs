@@ -42,7 +42,7 @@ function orderOf({ bytes, bodies, imported }) {
   const order = mostCalled(bodies, imported);
   const left = new Set(bodies.keys());
   for (const i of order) left.delete(i);
-  for (let [last] = left; left.size; last = mostLike(last, runs, having, left) ?? [...left][0]) {
+  for (let [last] = left; left.size; last = mostLike(last, runs, having, left) ?? left.values().next().value) {
     left.delete(last);
     order.push(last);
   }
