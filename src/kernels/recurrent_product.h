@@ -12,8 +12,7 @@ static inline size_t recurrent_packed_floats(size_t columns, size_t depth) {
 
 typedef struct RecurrentProduct {
   size_t rows, columns, depth;
-  const float *a, *packed_a, *packed_b;
-  size_t a_stride;
+  const float *packed_a, *packed_b;
   const float *d; /* added, NULL: 0 */
   size_t d_stride;
   float *c;
@@ -21,7 +20,7 @@ typedef struct RecurrentProduct {
 } RecurrentProduct;
 
 void recurrent_pack(const GemmSource *b, size_t columns, size_t depth, float *packed);
-/* Panel `panel` of C = A · B + D, with scratch for a panel over the end. */
-void recurrent_product(const RecurrentProduct *p, size_t panel, void *scratch);
+/* Panels from … to - 1 of C = A · B + D, with scratch for a panel over the end. */
+void recurrent_product(const RecurrentProduct *p, size_t from, size_t to, void *scratch);
 /* How many panels to do at once, so that it is worth waking a thread. */
 size_t recurrent_panels_at_once(size_t rows, size_t depth);

@@ -82,8 +82,8 @@ static void pack_r(Forward *f) {
   }
 }
 
-/* A gate's product with R, for one panel of units. */
-static void gate_product(const Forward *f, int gate, size_t panel, int thread) {
+/* A gate's product with R, for some panels of units. */
+static void gate_product(const Forward *f, int gate, size_t from, size_t to, int thread) {
   const Recurrent *p = f->p;
   int result = p->cell->result[gate];
   RecurrentProduct g = {.rows = p->batch, .columns = p->hidden, .depth = p->hidden, .packed_a = f->packed_h};
@@ -92,7 +92,7 @@ static void gate_product(const Forward *f, int gate, size_t panel, int thread) {
   g.c_stride = f->step.kept_stride;
   if (result == gate) g.d = g.c, g.d_stride = g.c_stride;
   else if (f->recurrent_bias) g.d = f->recurrent_bias + (size_t)gate * p->hidden;
-  recurrent_product(&g, panel, f->product + (size_t)thread * f->thread_bytes);
+  recurrent_product(&g, from, to, f->product + (size_t)thread * f->thread_bytes);
 }
 
 /* The state goes on as it is. */
@@ -117,8 +117,7 @@ static void units_run(void *context, size_t chunk, int thread) {
   const Recurrent *p = f->p;
   size_t panels = recurrent_panels(p->hidden), from = chunk * f->at_once,
          to = from + f->at_once < panels ? from + f->at_once : panels;
-  for (size_t panel = from; panel < to; panel++)
-    for (int g = f->phase->gate; g < f->phase->gate + f->phase->gates; g++) gate_product(f, g, panel, thread);
+  for (int g = f->phase->gate; g < f->phase->gate + f->phase->gates; g++) gate_product(f, g, from, to, thread);
   bool last = f->phase == &p->cell->phases[p->cell->phase_count - 1];
   size_t unit = from * RECURRENT_PANEL, end = to * RECURRENT_PANEL < p->hidden ? to * RECURRENT_PANEL : p->hidden;
   for (size_t b = 0; b < p->batch; b++) {

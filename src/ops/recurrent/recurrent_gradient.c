@@ -113,8 +113,7 @@ static void panels_run(void *context, size_t chunk, int thread) {
   g.c = of_state ? f->step.h : recurrent_grad_slot(&f->step, 0, f->phase->operand);
   g.c_stride = of_state ? f->step.h_stride : f->step.grad_stride;
   if (of_state) g.d = g.c, g.d_stride = g.c_stride;
-  for (size_t panel = from; panel < to; panel++)
-    recurrent_product(&g, panel, f->product + (size_t)thread * f->thread_bytes);
+  recurrent_product(&g, from, to, f->product + (size_t)thread * f->thread_bytes);
 }
 
 static void phase_run(Backward *f, const RecurrentPhase *phase) {
