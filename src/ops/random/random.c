@@ -6,6 +6,7 @@
 #include "kernels/number.h"
 #include "kernels/trig.h"
 #include "kernels/vector_math.h"
+#include "size.h"
 
 Status random_infer(Node *n, const Shape *shape, DType type, float a, float b) {
   RandomParams *p = NODE_PARAMS(n, RandomParams);
@@ -45,20 +46,32 @@ f32x4 random_normal_of(f32x4 u) {
   return radius * (f32x4){cosine[0], sine[1], cosine[2], sine[3]};
 }
 
+enum { DRAWS = 16 };
+
+/* Numbers `at` … of the tensor. */
+static inline void draw(const Node *n, const Rng *rng, size_t at, f32x4 (*of)(f32x4), float draws[DRAWS]) {
+  const RandomParams *p = n->params;
+  uint32_t bits[DRAWS];
+  rng_four_blocks(rng, p->seeded ? 0 : (uint32_t)n->stream, (uint32_t)(at / 4), bits);
+  for (size_t k = 0; k < DRAWS; k += 4) {
+    i32x4 drawn = i32x4_load((const int32_t *)bits + k) >> 8 & 0xffffff; /* as rng_unit takes them */
+    f32x4_store(draws + k, of(i32x4_to_f32(drawn) * 0x1p-24f) * p->b + p->a);
+  }
+}
+
 static inline void fill(const Node *n, f32x4 (*of)(f32x4)) {
   const RandomParams *p = n->params;
+  bool direct = n->out[0]->type == DTYPE_FLOAT32;
   Rng rng = *n->graph->rng;
   if (p->seeded) rng.seed = p->seed;
+  float draws[DRAWS];
   Numbers block;
-  for (size_t at = 0, total = out_count(n, 0); at < total; at += NUMBERS) {
-    size_t count = total - at < NUMBERS ? total - at : NUMBERS;
-    for (size_t i = 0; i < count; i += 4) {
-      uint32_t bits[4];
-      rng_block(&rng, p->seeded ? 0 : (uint32_t)n->stream, (uint32_t)((at + i) / 4), bits);
-      f32x4 draws = of((f32x4){rng_unit(bits[0]), rng_unit(bits[1]), rng_unit(bits[2]), rng_unit(bits[3])}) * p->b +
-                    p->a;
-      for (size_t k = 0; k < 4; k++) block.floats[i + k] = draws[k];
-    }
+  for (size_t at = 0, total = out_count(n, 0); at < total; at += DRAWS) {
+    size_t count = size_min(DRAWS, total - at);
+    bool whole = direct && count == DRAWS;
+    draw(n, &rng, at, of, whole ? out_f32(n, 0) + at : draws);
+    if (whole) continue;
+    for (size_t k = 0; k < count; k++) block.floats[k] = draws[k];
     numbers_store_floats(&block, n->out[0]->data, n->out[0]->type, at, count);
   }
 }
