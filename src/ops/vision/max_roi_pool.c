@@ -2,8 +2,10 @@
  * taken; 0 for an empty one. Output 1, which ONNX has not, is where in X they stood.  dX = dy there. */
 #include <math.h>
 
-#include "graph/second_output.h"
 #include "graph/op.h"
+#include "graph/second_output.h"
+#include "kernels/vector_math.h"
+#include "size.h"
 #include "threads.h"
 
 typedef struct RoiPool {
@@ -52,27 +54,85 @@ static Span span_of(const RoiPool *p, const float *roi, int a, size_t bin) {
 /* The offset of the largest pixel, SIZE_MAX in an empty bin; NaN wins. */
 static size_t largest(const float *x, size_t width, Span rows, Span columns) {
   size_t best = SIZE_MAX;
+  float top = 0;
   for (size_t i = rows.from; i < rows.to; i++)
-    for (size_t j = columns.from; j < columns.to; j++)
-      if (best == SIZE_MAX || x[i * width + j] > x[best] || isnan(x[i * width + j])) best = i * width + j;
+    for (size_t j = columns.from; j < columns.to; j++) {
+      float at = x[i * width + j];
+      if (best == SIZE_MAX || at > top || at != at) top = at, best = i * width + j;
+    }
   return best;
+}
+
+/* The largest pixel itself, 0 in an empty bin; four at a time, the first of them again behind the last. */
+static float largest_value(const float *x, size_t width, Span rows, Span columns) {
+  if (rows.from >= rows.to || columns.from >= columns.to) return 0;
+  f32x4 top = f32x4_splat(-INFINITY);
+  for (size_t i = rows.from; i < rows.to; i++)
+    for (size_t j = columns.from; j < columns.to; j += 4) {
+      f32x4 at = f32x4_load_up_to(x + i * width + j, columns.to - j);
+      top = f32x4_select((at > top) | (at != at), at, top);
+    }
+  float best = top[0];
+  for (int k = 1; k < 4; k++)
+    if (top[k] > best || top[k] != top[k]) best = top[k];
+  return best;
+}
+
+/* Some rows and columns of bins, which the planes of a region have in common. */
+enum { BINS = 32 };
+typedef struct Bins {
+  size_t row, column, rows, columns;
+  Span down[BINS], across[BINS];
+} Bins;
+
+static Bins bins_of(const RoiPool *p, const float *roi, size_t row, size_t column) {
+  Bins b = {row, column, size_min(BINS, p->out[0] - row), size_min(BINS, p->out[1] - column), {{0}}, {{0}}};
+  for (size_t i = 0; i < b.rows; i++) b.down[i] = span_of(p, roi, 0, row + i);
+  for (size_t i = 0; i < b.columns; i++) b.across[i] = span_of(p, roi, 1, column + i);
+  return b;
+}
+
+/* Of the plane that starts at `start` in X; `to` is where its bins start in Y. */
+static void bins_run(const Node *n, const Bins *b, size_t start, size_t to) {
+  const RoiPool *p = n->params;
+  const float *x = in_f32(n, 0) + start;
+  for (size_t i = 0; i < b->rows; i++)
+    for (size_t j = 0; j < b->columns; j++) {
+      size_t at = to + (b->row + i) * p->out[1] + b->column + j;
+      if (!has_out(n, 1)) {
+        out_f32(n, 0)[at] = largest_value(x, p->in[1], b->down[i], b->across[j]);
+        continue;
+      }
+      size_t best = largest(x, p->in[1], b->down[i], b->across[j]);
+      out_f32(n, 0)[at] = best == SIZE_MAX ? 0 : x[best];
+      ((int64_t *)n->out[1]->data)[at] = best == SIZE_MAX ? INT64_MAX : (int64_t)(start + best);
+    }
+}
+
+/* A region of no picture. */
+static void nowhere_run(const Node *n, size_t to, size_t count) {
+  for (size_t i = to; i < to + count; i++) {
+    out_f32(n, 0)[i] = NAN; /* so that the loss shows it */
+    if (has_out(n, 1)) ((int64_t *)n->out[1]->data)[i] = INT64_MAX;
+  }
 }
 
 static void run_rois(void *context, size_t from, size_t to) {
   const Node *n = context;
   const RoiPool *p = n->params;
   size_t bins = p->out[0] * p->out[1], pixels = p->in[0] * p->in[1];
-  for (size_t i = from * p->channels * bins; i < to * p->channels * bins; i++) {
-    const float *roi = in_f32(n, 1) + i / bins / p->channels * 5;
-    bool there = roi[0] >= 0 && roi[0] < (float)p->batch;
-    size_t plane = there ? ((size_t)roi[0] * p->channels + i / bins % p->channels) * pixels : 0, bin = i % bins;
-    size_t best = there ? largest(in_f32(n, 0) + plane, p->in[1], span_of(p, roi, 0, bin / p->out[1]),
-                                  span_of(p, roi, 1, bin % p->out[1]))
-                        : SIZE_MAX;
-    out_f32(n, 0)[i] = !there           ? NAN
-                     : best == SIZE_MAX ? 0
-                                        : in_f32(n, 0)[plane + best]; /* NaN: so that the loss shows it */
-    if (has_out(n, 1)) ((int64_t *)n->out[1]->data)[i] = best == SIZE_MAX ? INT64_MAX : (int64_t)(plane + best);
+  for (size_t r = from; r < to; r++) {
+    const float *roi = in_f32(n, 1) + r * 5;
+    if (!(roi[0] >= 0 && roi[0] < (float)p->batch)) {
+      nowhere_run(n, r * p->channels * bins, p->channels * bins);
+      continue;
+    }
+    for (size_t row = 0; row < p->out[0]; row += BINS)
+      for (size_t column = 0; column < p->out[1]; column += BINS) {
+        Bins b = bins_of(p, roi, row, column);
+        for (size_t c = 0; c < p->channels; c++)
+          bins_run(n, &b, ((size_t)roi[0] * p->channels + c) * pixels, (r * p->channels + c) * bins);
+      }
   }
 }
 
