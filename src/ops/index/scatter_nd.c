@@ -5,6 +5,7 @@
 
 #include "ops/index/nd_index.h"
 #include "ops/index/scatter_reduction.h"
+#include "size.h"
 
 static Status scatter_nd_infer(Node *n) {
   Shape slices;
@@ -15,6 +16,18 @@ static Status scatter_nd_infer(Node *n) {
   return node_output(n, 0, n->in[0]->type, &n->in[0]->shape);
 }
 
+/* Numbers that are added: the places of some first, so that those of memory are waited for together. */
+static void add_numbers(const NdIndexRun *run, size_t rows, const float *from, float *y) {
+  enum { TOGETHER = 64 };
+  ptrdiff_t at[TOGETHER];
+  for (size_t r = 0; r < rows; r += TOGETHER, from += TOGETHER) {
+    size_t count = size_min(TOGETHER, rows - r);
+    for (size_t k = 0; k < count; k++) at[k] = nd_index_at(run, r + k);
+    for (size_t k = 0; k < count; k++)
+      if (at[k] >= 0) y[at[k]] += from[k];
+  }
+}
+
 static void scatter_nd_run(const Node *n) {
   const Value *data = n->in[0];
   size_t item = dtype_bytes(data->type), rows = nd_index_rows(n, 1), slice = nd_index_slice(n, &data->shape);
@@ -23,10 +36,13 @@ static void scatter_nd_run(const Node *n) {
   ScatterKind kind = scatter_kind(n);
   NdIndexRun run = nd_index_run(n, &data->shape, 1);
   if (out_count(n, 0) && y != data->data) memmove(y, data->data, out_count(n, 0) * item);
+  if (kind == SCATTER_ADD && slice == 1) {
+    add_numbers(&run, rows, (const float *)from, (float *)y);
+    return;
+  }
   for (size_t r = 0; r < rows && slice; r++, from += slice * item) {
     ptrdiff_t at = nd_index_at(&run, r);
-    if (at >= 0 && kind == SCATTER_ADD && slice == 1) *((float *)y + at) += *(const float *)from;
-    else if (at >= 0) scatter_row(kind, y + (size_t)at * item, from, slice, item);
+    if (at >= 0) scatter_row(kind, y + (size_t)at * item, from, slice, item);
   }
 }
 
