@@ -34,6 +34,8 @@ void channel_scale(const Channel *c, const float *x, float mean, float scale, fl
   f32x4 means = f32x4_splat(mean), scales = f32x4_splat(scale), shifts = f32x4_splat(shift);
   for (size_t n = 0; n < c->batch; n++, x += c->stride, y += c->stride) {
     size_t i = 0;
+    for (; i + 16 <= c->pixels; i += 16)
+      for (size_t k = i; k < i + 16; k += 4) f32x4_store(y + k, (f32x4_load(x + k) - means) * scales + shifts);
     for (; i + 4 <= c->pixels; i += 4) f32x4_store(y + i, (f32x4_load(x + i) - means) * scales + shifts);
     for (; i < c->pixels; i++) y[i] = (x[i] - mean) * scale + shift;
   }

@@ -76,15 +76,19 @@ static Status batch_normalization_infer(Node *n) {
   return node_output(n, 0, DTYPE_FLOAT32, &n->in[0]->shape);
 }
 
+/* Plane by plane, as they lie in memory. */
 static void given_statistics(void *context, size_t from, size_t to) {
   const Node *n = context;
   const float *x = in_f32(n, 0), *scale = in_f32(n, 1), *shift = in_f32(n, 2), *mean = in_f32(n, 3),
               *var = in_f32(n, 4);
   float *y = out_f32(n, 0), epsilon = node_float(n, "epsilon", 1e-5f);
-  Channel channel = batch_norm_channel(&n->in[0]->shape);
-  for (size_t c = from; c < to; c++)
-    channel_scale(&channel, x + c * channel.pixels, mean[c], scale[c] / sqrtf(var[c] + epsilon), shift[c],
-                  y + c * channel.pixels);
+  size_t channels = (size_t)n->in[0]->shape.dim[1];
+  Channel plane = {.batch = 1, .pixels = batch_norm_channel(&n->in[0]->shape).pixels};
+  for (size_t p = from; p < to; p++) {
+    size_t c = p % channels;
+    channel_scale(&plane, x + p * plane.pixels, mean[c], scale[c] / sqrtf(var[c] + epsilon), shift[c],
+                  y + p * plane.pixels);
+  }
 }
 
 /* The eval models of ONNX Runtime want the running statistics too: they are those given. */
@@ -94,7 +98,9 @@ static void batch_normalization_run(const Node *n) {
         n, &(BatchNormOutputs){out_f32(n, 0), out_f32_if(n, 1), out_f32_if(n, 2), out_f32_if(n, 3), out_f32_if(n, 4)});
     return;
   }
-  batch_norm_channels(n, 0, given_statistics, (void *)n);
+  Channel channel = batch_norm_channel(&n->in[0]->shape);
+  threads_split(channel.batch * (size_t)n->in[0]->shape.dim[1], threads_grain(channel.pixels), given_statistics,
+                (void *)n);
   for (int i = 1; i < 3; i++)
     if (has_out(n, i)) memcpy(n->out[i]->data, n->in[2 + i]->data, value_bytes(n->out[i]));
 }
