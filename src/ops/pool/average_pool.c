@@ -1,7 +1,11 @@
 /* AveragePool: the mean of each window; count_include_pad counts the padding's zeros too. */
 #include "ops/pool/average_pool.h"
+
+#include <string.h>
+
+#include "kernels/vector_math.h"
+#include "size.h"
 #include "threads.h"
-#include "ops/pool/pool.h"
 
 static Status average_pool_infer(Node *n) {
   Shape y;
@@ -12,57 +16,110 @@ static Status average_pool_infer(Node *n) {
   return node_output(n, 0, DTYPE_FLOAT32, &y);
 }
 
-static float window_sum(const float *x, const Window *w, const PoolView *v) {
+/* ---- some windows of a row: first the sums of each column that they see, then of columns ---- */
+
+enum { COLUMNS = 2048 };
+
+/* sums[c] = Σ x[c] of the rows of a view; of 4 · fours columns, or of one four, of which `count` are there. */
+static inline __attribute__((always_inline)) void add_rows(const size_t fours, const float *x, const Window *w,
+                                                           const PoolView *v, size_t count, float *sums) {
+  f32x4 sum[4] = {0};
+  for (size_t d = v->depths.from; d < v->depths.to; d += v->depths.step)
+    for (size_t i = v->rows.from; i < v->rows.to; i += v->rows.step) {
+      const float *row = x + (d * w->in[0] + i) * w->in[1];
+      for (size_t k = 0; k < fours; k++) sum[k] += fours == 1 ? f32x4_load_up_to(row, count) : f32x4_load(row + 4 * k);
+    }
+  for (size_t k = 0; k < fours; k++) f32x4_store_up_to(sums + 4 * k, sum[k], fours == 1 ? count : 4);
+}
+
+/* The sums of columns from … from + count - 1 of the padded plane; of a single row that is x itself. */
+static const float *column_sums(const float *x, const Window *w, const PoolView *v, size_t from, size_t count,
+                                float *sums) {
+  size_t pad = w->pad[1], there = size_max(from, pad), end = size_min(from + count, pad + w->in[1]), n = end - there;
+  bool is_row = v->depths.from + v->depths.step >= v->depths.to && v->rows.from + v->rows.step >= v->rows.to;
+  if (is_row && n == count) return x + (v->depths.from * w->in[0] + v->rows.from) * w->in[1] + from - pad;
+  float *to = sums + (there - from);
+  x += there - pad;
+  memset(sums, 0, (there - from) * sizeof *sums);
+  size_t c = 0;
+  for (; c + 16 <= n; c += 16) add_rows(4, x + c, w, v, 16, to + c);
+  for (; c < n; c += 4) add_rows(1, x + c, w, v, n - c, to + c);
+  memset(to + n, 0, (from + count - end) * sizeof *sums);
+  return sums;
+}
+
+/* Four windows side by side; `stride` and `kernel` may be numbers that the compiler knows. */
+static inline f32x4 four_sums(const float *column, size_t stride, size_t kernel, size_t dilation) {
+  f32x4 sum = pool_lanes(column, stride);
+  for (size_t k = 1; k < kernel; k++) sum += pool_lanes(column + k * dilation, stride);
+  return sum;
+}
+
+static inline f32x4 four_of(const Window *w, const float *column) {
+  size_t stride = w->stride[1], kernel = w->kernel[1], dilation = w->dilation[1];
+  if (stride == 1) return kernel == 3 ? four_sums(column, 1, 3, dilation) : four_sums(column, 1, kernel, dilation);
+  return stride == 2 ? four_sums(column, 2, kernel, dilation) : four_sums(column, stride, kernel, dilation);
+}
+
+/* The counts of windows j … j + 3; those of `inner` have all of their columns on the input. */
+static f32x4 four_counts(const Pool *pool, const PoolView *v, PoolRange inner, size_t j) {
+  f32x4 counts = f32x4_splat((float)(v->row_count * pool->window.kernel[1]));
+  for (size_t k = 0; k < 4; k++)
+    if (j + k < inner.from || j + k >= inner.to) counts[k] = (float)(v->row_count * average_pool_count(pool, 1, j + k));
+  return counts;
+}
+
+/* Windows from … to - 1, the first of which begins at *column. */
+static void windows_run(const Pool *pool, const PoolView *v, PoolRange inner, const float *column, size_t from,
+                        size_t to, float *y) {
+  const Window *w = &pool->window;
+  size_t stride = w->stride[1], j = from;
+  f32x4 whole = f32x4_splat((float)(v->row_count * w->kernel[1]));
+  for (; to - from >= 4 && j < to; j += 4) {
+    size_t at = j + 4 <= to ? j : to - 4;
+    bool inside = at >= inner.from && at + 4 <= inner.to;
+    f32x4_store(y + at, four_of(w, column + (at - from) * stride) / (inside ? whole : four_counts(pool, v, inner, at)));
+  }
+  for (; j < to; j++) {
+    float sum = 0;
+    for (size_t k = 0; k < w->kernel[1]; k++) sum += column[(j - from) * stride + k * w->dilation[1]];
+    y[j] = sum / (float)(v->row_count * average_pool_count(pool, 1, j));
+  }
+}
+
+static float window_mean(const float *x, const Window *w, const PoolView *v) {
   float sum = 0;
   for (size_t d = v->depths.from; d < v->depths.to; d += v->depths.step)
     for (size_t i = v->rows.from; i < v->rows.to; i += v->rows.step)
       for (size_t j = v->columns.from; j < v->columns.to; j += v->columns.step)
         sum += x[(d * w->in[0] + i) * w->in[1] + j];
-  return sum;
+  return sum / v->count;
 }
 
-/* The sums of windows j … j + 3; `stride` and `kernel` may be numbers that the compiler knows. */
-static inline f32x4 four_sums(const float *x, const Window *w, const PoolView *v, size_t j, size_t stride,
-                              size_t kernel) {
-  size_t column = j * stride - w->pad[1], dilation = w->dilation[1];
-  f32x4 sum = f32x4_splat(0);
-  for (size_t d = v->depths.from; d < v->depths.to; d += v->depths.step)
-    for (size_t i = v->rows.from; i < v->rows.to; i += v->rows.step)
-      for (size_t k = 0; k < kernel; k++)
-        sum += pool_lanes(x + (d * w->in[0] + i) * w->in[1] + column + k * dilation, stride);
-  return sum;
-}
-
-/* The windows that have all of their columns on the input have the same count, that of `view`. */
-static void row_by_fours(const float *x, const Window *w, const PoolView *view, PoolRange fours, float *y) {
-  size_t stride = w->stride[1], kernel = w->kernel[1];
-  for (size_t j = fours.from; j < fours.to; j += 4) {
-    size_t at = j + 4 <= fours.to ? j : fours.to - 4;
-    f32x4 sum = stride == 2 ? four_sums(x, w, view, at, 2, kernel)
-              : stride > 2  ? four_sums(x, w, view, at, stride, kernel)
-              : kernel == 3 ? four_sums(x, w, view, at, 1, 3)
-                            : four_sums(x, w, view, at, 1, kernel);
-    f32x4_store(y + at, sum / view->count);
+static void row_run(const Pool *pool, PoolView *v, PoolRange inner, const float *x, float *y) {
+  const Window *w = &pool->window;
+  float sums[COLUMNS];
+  size_t stride = w->stride[1], reach = (w->kernel[1] - 1) * w->dilation[1] + 1, columns = w->out[1], to;
+  for (size_t j = 0; j < columns && reach > COLUMNS; j++) {
+    average_pool_column(pool, j, v);
+    y[j] = window_mean(x, w, v);
+  }
+  for (size_t j = 0; j < columns && reach <= COLUMNS; j = to) {
+    to = size_min(columns, j + (COLUMNS - reach) / stride + 1);
+    const float *column = column_sums(x, w, v, j * stride, (to - j - 1) * stride + reach, sums);
+    windows_run(pool, v, inner, column, j, to, y);
   }
 }
 
 static void run_planes(void *context, size_t from, size_t to) {
   const Node *n = context;
   const Pool *pool = n->params;
-  const float *x = in_f32(n, 0) + from * pool_in(pool);
-  float *y = out_f32(n, 0) + from * pool_out(pool);
-  PoolRange fours = pool_by_fours(pool);
-  size_t columns = pool->window.out[1];
-  for (size_t plane = from; plane < to; plane++, x += pool_in(pool))
-    for (size_t row = 0; row < pool->depth.out[0] * pool->window.out[0]; row++) {
-      PoolView view = average_pool_row(pool, row);
-      for (size_t j = 0; j < columns; j++) {
-        average_pool_column(pool, j, &view);
-        if (j == fours.from && j < fours.to) row_by_fours(x, &pool->window, &view, fours, y), j = fours.to - 1;
-        else y[j] = window_sum(x, &pool->window, &view) / view.count;
-      }
-      y += columns;
-    }
+  PoolRange inner = pool_by_fours(pool);
+  size_t rows = pool->depth.out[0] * pool->window.out[0];
+  for (size_t i = from * rows; i < to * rows; i++) {
+    PoolView view = average_pool_row(pool, i % rows);
+    row_run(pool, &view, inner, in_f32(n, 0) + i / rows * pool_in(pool), out_f32(n, 0) + i * pool->window.out[1]);
+  }
 }
 
 static void average_pool_run(const Node *n) {

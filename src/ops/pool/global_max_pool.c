@@ -1,6 +1,7 @@
-/* GlobalMaxPool: y (N, C, 1…) = the largest of each plane.  dx = dy at the largest, shared among equal ones. */
+/* GlobalMaxPool: y (N, C, 1…) = the largest of each plane, NaN if one is.  dx = dy at the largest, shared among equal
+ * ones. */
 #include <math.h>
-#include "graph/op.h"
+#include "ops/reduce/reduce_fold.h"
 #include "threads.h"
 
 static Status global_max_pool_infer(Node *n) {
@@ -22,10 +23,8 @@ static void run_planes(void *context, size_t from, size_t to) {
   const float *x = in_f32(n, 0) + from * pixels;
   float *y = out_f32(n, 0);
   for (size_t p = from; p < to; p++, x += pixels) {
-    float best = x[0];
-    for (size_t i = 1; i < pixels; i++)
-      if (!(x[i] <= best) && !isnan(best)) best = x[i]; /* NaN wins */
-    y[p] = best;
+    y[p] = -INFINITY;
+    reduce_fold_max(x, NULL, y + p, 0, pixels);
   }
 }
 

@@ -100,7 +100,7 @@ static size_t columns_seen(const Window *w) {
   return reach > there ? reach : there;
 }
 
-/* The largest of four windows side by side. */
+/* The largest of four windows side by side; `stride` and `kernel` may be numbers that the compiler knows. */
 static inline f32x4 four_values(const float *from, size_t stride, size_t kernel, size_t dilation) {
   f32x4 best = pool_lanes(from, stride);
   for (size_t k = 1; k < kernel; k++) best = larger_of(best, pool_lanes(from + k * dilation, stride));
@@ -116,7 +116,9 @@ static void values_run(const Window *w, const Row *r, const float *x, float *y) 
   for (; columns >= 4 && j < columns; j += 4) {
     size_t at = j + 4 <= columns ? j : columns - 4;
     const float *from = column + at * stride;
-    f32x4_store(y + at, four_values(from, stride, kernel, dilation));
+    f32x4_store(y + at, stride == 1 && kernel == 3 ? four_values(from, 1, 3, dilation)
+                        : stride == 1              ? four_values(from, 1, kernel, dilation)
+                                                   : four_values(from, stride, kernel, dilation));
   }
   for (; j < columns; j++) {
     const float *from = column + j * stride;
