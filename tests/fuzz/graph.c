@@ -169,6 +169,18 @@ static double hold_parameters(const Case *c, TrainletSession *on, TrainletSessio
   return most;
 }
 
+/* What rounding may do to the loss: as above, and a share of what the nudge does to the scores, as in the loss that may
+ * cancel. */
+static double loss_allowed(const Case *c, const Plain *p, const Plain *nudged, double loss) {
+  const int64_t *classes = strcmp(c->loss, "mse") ? c->classes : NULL;
+  int at = p->net->steps[p->net->step_count - 1].out;
+  double moved = 0;
+  for (size_t i = 0; i < net_count(&p->net->values[at], p->batch); i++)
+    moved = fmax(moved, fabs(p->x[at][i] - nudged->x[at][i]));
+  return 3e-5 * (1 + p->largest + loss) + 60 * fabs(loss - plain_loss(nudged, classes, c->targets)) +
+         20 * (1 + sqrt(fabs(loss))) * moved;
+}
+
 static void train(Case *c, int batch) {
   TrainletSession *on = open_session(c, true), *off = open_session(c, false);
   bool kinks = c->net.random; /* what a Dropout leaves, the plain interpreter does not know */
@@ -184,8 +196,7 @@ static void train(Case *c, int batch) {
     bool tame = batch > 0 && p.largest < 1e3;
     const int64_t *classes = strcmp(c->loss, "mse") ? c->classes : NULL;
     double want = batch ? plain_loss(&p, classes, c->targets) : 0,
-           allowed = batch ? 3e-5 * (1 + p.largest + want) + 60 * fabs(want - plain_loss(&nudged, classes, c->targets))
-                           : 0;
+           allowed = batch ? loss_allowed(c, &p, &nudged, want) : 0;
     kinks |= p.kink;
     arena_free(&p.arena);
     arena_free(&nudged.arena);

@@ -230,8 +230,13 @@ static double output(Plain *p, const NetStep *s, const Tensor *in, const Tensor 
 
 /* ---- the network ---- */
 
-/* What rounding to float may do to number `k`, up or down, where the inputs are nudged by so much. */
-static double rounding(double nudge, size_t k) { return nudge ? (k * 2654435761u >> 16 & 1 ? 0x1p-24 : -0x1p-24) : 0; }
+/* What rounding to float may do to number `k` of a step, up or down, where the inputs are nudged by so much; another way
+ * in each step, as what is the same in all examples is lost between norms. */
+static double rounding(double nudge, int step, size_t k) {
+  uint32_t bits = (uint32_t)k * 2654435761u + (uint32_t)step * 2246822519u;
+  bits = (bits ^ bits >> 15) * 2246822519u;
+  return nudge ? (bits >> 13 & 1 ? 0x1p-24 : -0x1p-24) : 0;
+}
 
 void plain_run(Plain *p, const Net *net, int batch, bool training, float *const *inputs, double nudge) {
   *p = (Plain){.net = net, .batch = batch, .training = training};
@@ -248,7 +253,7 @@ void plain_run(Plain *p, const Net *net, int batch, bool training, float *const 
     Tensor in[5], out = tensor_of(p, s->out);
     for (int k = 0; k < s->in_count; k++) in[k] = tensor_of(p, s->in[k]);
     for (size_t k = 0; k < out.count; k++) {
-      out.x[k] = output(p, s, in, &out, k) * (1 + rounding(nudge, k));
+      out.x[k] = output(p, s, in, &out, k) * (1 + rounding(nudge, i, k));
       if (!(fabs(out.x[k]) <= p->largest)) p->largest = isnan(out.x[k]) ? INFINITY : fabs(out.x[k]);
     }
   }
