@@ -91,28 +91,58 @@ static bool is_read_once(const Graph *g, const Value *v) {
   return readers == 1;
 }
 
-static Value *constant_like(Graph *g, const Value *w, const float *data) {
-  const char *name = graph_fresh_name(g, w->name);
-  Value *v = name ? graph_constant(g, name, w->type, &w->shape, data) : NULL;
+/* What a layer reads as its weight, where it stands, and whether a Transpose comes between, as exporters leave it. */
+typedef struct Layer {
+  Node *node;
+  int at;
+  Value *read, *weight;
+} Layer;
+
+static Layer layer_of(const Branch *b) {
+  Layer l = {.node = b->base->producer, .at = b->base->producer->op != &op_gather};
+  l.read = l.node->in[l.at];
+  const Node *turn = made(l.read, &op_transpose);
+  l.weight = turn && turn->in[0]->shape.rank == 2 && *(const int *)turn->params == 1 ? turn->in[0] : l.read;
+  return l;
+}
+
+static bool can_merge(const Layer *l) {
+  return l->weight->kind == VALUE_CONSTANT && l->weight->type == DTYPE_FLOAT32 && l->node->op != &op_mat_mul_n_bits;
+}
+
+/* The weight as the layer reads it, for this layer alone. */
+static Value *own_weight(Graph *g, const Layer *l) {
+  const char *name = graph_fresh_name(g, l->weight->name);
+  float *data = ARENA_ARRAY(g->arena, float, shape_elements(&l->weight->shape));
+  if (!name || !data) return NULL;
+  memcpy(data, l->weight->data, value_bytes(l->weight));
+  size_t rows = l->weight != l->read ? (size_t)l->read->shape.dim[0] : 0,
+         columns = rows ? shape_span(&l->read->shape, 1, 2) : 0;
+  for (size_t i = 0; i < rows * columns; i++)
+    data[i] = ((const float *)l->weight->data)[i % columns * rows + i / columns];
+  Value *v = graph_constant(g, name, l->read->type, &l->read->shape, data);
   if (v) v->initializer = true;
   return v;
 }
 
 static Status merge(Graph *g, const Branch *b) {
-  Node *layer = b->base->producer;
-  int at = layer->op == &op_gather ? 0 : 1;
-  Value *w = layer->in[at];
-  if (w->kind != VALUE_CONSTANT || w->type != DTYPE_FLOAT32 || layer->op == &op_mat_mul_n_bits)
+  Layer l = layer_of(b);
+  Node *layer = l.node;
+  bool turned = is_turned(layer);
+  if (!can_merge(&l))
     return node_fail(
         layer, STATUS_UNSUPPORTED_OP,
         "its weight is no float32 constant, so that the adapter cannot be merged into it: export the adapters "
         "'separate' or as 'inputs', or make artifacts without quantizeFrozen");
-  float *data = ARENA_ARRAY(g->arena, float, shape_elements(&w->shape));
-  if (!data) return error_set(g->error, STATUS_OUT_OF_MEMORY, NULL, "out of memory for the merged weights");
-  memcpy(data, w->data, value_bytes(w));
-  add_product(data, b, is_turned(layer));
-  if (is_read_once(g, w)) w->data = data;
-  else if (!(layer->in[at] = constant_like(g, w, data))) return g->error->status;
+  if (is_read_once(g, l.weight) && is_read_once(g, l.read)) {
+    float *data = ARENA_ARRAY(g->arena, float, shape_elements(&l.weight->shape));
+    if (!data) return error_set(g->error, STATUS_OUT_OF_MEMORY, NULL, "out of memory for the merged weights");
+    l.weight->data = memcpy(data, l.weight->data, value_bytes(l.weight));
+    turned ^= l.weight != l.read;
+  } else if (!(l.weight = layer->in[l.at] = own_weight(g, &l))) {
+    return error_set(g->error, STATUS_OUT_OF_MEMORY, NULL, "out of memory for the merged weights");
+  }
+  add_product(l.weight->data, b, turned);
   Value *y = b->sum->out[0], *unread = graph_value(g, NULL, y->type, &y->shape, VALUE_NODE);
   if (!unread) return g->error->status;
   b->sum->out[0] = unread;

@@ -230,8 +230,8 @@ static double output(Plain *p, const NetStep *s, const Tensor *in, const Tensor 
 
 /* ---- the network ---- */
 
-/* What rounding to float may do to number `k` of a step, up or down, where the inputs are nudged by so much; another way
- * in each step, as what is the same in all examples is lost between norms. */
+/* What rounding to float may do to number `k` of a step, up or down, where the inputs are nudged by so much; another
+ * way in each step, as what is the same in all examples is lost between norms. */
 static double rounding(double nudge, int step, size_t k) {
   uint32_t bits = (uint32_t)k * 2654435761u + (uint32_t)step * 2246822519u;
   bits = (bits ^ bits >> 15) * 2246822519u;
