@@ -69,30 +69,35 @@ static inline f32x4 softplus(f32x4 x) {
   return f32x4_max(x, zero) + f32x4_log1p_unit(f32x4_exp(-f32x4_abs(x)));
 }
 
+/* Those that networks seldom have: the compiler writes a loop for each otherwise. */
+static f32x4 seldom(const Activation *a, f32x4 x) {
+  f32x4 zero = f32x4_splat(0), one = f32x4_splat(1);
+  float alpha = a->alpha, beta = a->beta;
+  switch (a->kind) {
+    case ACTIVATION_RELU: return f32x4_select(x < zero, zero, x);
+    case ACTIVATION_AFFINE: return x * alpha + beta;
+    case ACTIVATION_LEAKY_RELU: return f32x4_select(x < zero, x * alpha, x);
+    case ACTIVATION_THRESHOLDED_RELU: return f32x4_select(x <= f32x4_splat(alpha), zero, x);
+    case ACTIVATION_SCALED_TANH: return f32x4_tanh(x * beta) * alpha;
+    case ACTIVATION_HARD_SIGMOID: return f32x4_max(zero, f32x4_min(one, x * alpha + beta));
+    case ACTIVATION_ELU: return f32x4_select(x < zero, (f32x4_exp(x) - 1.0f) * alpha, x);
+    case ACTIVATION_SOFTSIGN: return x / (f32x4_abs(x) + 1.0f);
+    default: return softplus(x);
+  }
+}
+
 #define EACH_FOUR(EXPRESSION)                                                                                          \
   for (size_t i = 0; i < n; i += 4) {                                                                                  \
     f32x4 x = f32x4_load_up_to(y + i, n - i);                                                                          \
     x = f32x4_max(-clip, f32x4_min(clip, x)); /* NaN stays */                                                          \
     f32x4_store_up_to(y + i, EXPRESSION, n - i);                                                                       \
-  }                                                                                                                    \
-  break;
+  }
 
 void activation_run(const Activation *a, float *y, size_t n) {
-  f32x4 clip = f32x4_splat(a->clip), zero = f32x4_splat(0), one = f32x4_splat(1);
-  float alpha = a->alpha, beta = a->beta;
-  switch (a->kind) {
-    case ACTIVATION_SIGMOID: EACH_FOUR(f32x4_sigmoid(x))
-    case ACTIVATION_TANH: EACH_FOUR(f32x4_tanh(x))
-    case ACTIVATION_RELU: EACH_FOUR(f32x4_select(x < zero, zero, x))
-    case ACTIVATION_AFFINE: EACH_FOUR(x * alpha + beta)
-    case ACTIVATION_LEAKY_RELU: EACH_FOUR(f32x4_select(x < zero, x * alpha, x))
-    case ACTIVATION_THRESHOLDED_RELU: EACH_FOUR(f32x4_select(x <= f32x4_splat(alpha), zero, x))
-    case ACTIVATION_SCALED_TANH: EACH_FOUR(f32x4_tanh(x * beta) * alpha)
-    case ACTIVATION_HARD_SIGMOID: EACH_FOUR(f32x4_max(zero, f32x4_min(one, x * alpha + beta)))
-    case ACTIVATION_ELU: EACH_FOUR(f32x4_select(x < zero, (f32x4_exp(x) - 1.0f) * alpha, x))
-    case ACTIVATION_SOFTSIGN: EACH_FOUR(x / (f32x4_abs(x) + 1.0f))
-    case ACTIVATION_SOFTPLUS: EACH_FOUR(softplus(x))
-  }
+  f32x4 clip = f32x4_splat(a->clip);
+  if (a->kind == ACTIVATION_SIGMOID) EACH_FOUR(f32x4_sigmoid(x))
+  else if (a->kind == ACTIVATION_TANH) EACH_FOUR(f32x4_tanh(x))
+  else EACH_FOUR(seldom(a, x))
 }
 
 static float exp_of(float x) { return f32x4_exp(f32x4_splat(x))[0]; }
