@@ -25,8 +25,10 @@ static Status list_add(TrainletArtifacts *a, NameList *list, const char *value) 
 }
 
 static Status set_flag(TrainletArtifacts *a, const char *key, const char *value, bool *to) {
-  *to = strcmp(value, "1") == 0;
-  return *to || strcmp(value, "0") == 0 ? STATUS_OK : invalid(a, key, value, "0 or 1");
+  bool set = strcmp(value, "1") == 0;
+  if (!set && strcmp(value, "0") != 0) return invalid(a, key, value, "0 or 1");
+  *to = set;
+  return STATUS_OK;
 }
 
 static Status set_weights(TrainletArtifacts *a, LossOptions *o, const char *key, const char *value) {
@@ -37,8 +39,9 @@ static Status set_weights(TrainletArtifacts *a, LossOptions *o, const char *key,
   if (!weights) return error_set(&a->error, STATUS_OUT_OF_MEMORY, NULL, "out of memory for the options");
   for (const char *p = value; at < count; p++) {
     char *end;
-    weights[at++] = strtof(p, &end);
-    if (end == p || (*end && *end != ',')) return invalid(a, key, value, "numbers joined by commas");
+    float weight = weights[at++] = strtof(p, &end);
+    if (end == p || (*end && *end != ',') || !(weight >= 0 && weight <= FLT_MAX))
+      return invalid(a, key, value, "numbers of at least 0 joined by commas");
     p = end;
   }
   o->weights = weights;
@@ -46,44 +49,60 @@ static Status set_weights(TrainletArtifacts *a, LossOptions *o, const char *key,
   return STATUS_OK;
 }
 
+/* Of one of several: what would be computed outside comes last. */
+static const char *part_loss_name(int i) { return loss_is_outside(&(LossOptions){.kind = i}) ? NULL : loss_name(i); }
+
 static Status set_loss_type(TrainletArtifacts *a, LossOptions *o, const char *key, const char *value) {
   char text[LISTED_MAX];
-  bool one_of_several = o != &a->loss, training_info = !one_of_several && strcmp(value, "training-info") == 0;
+  bool part = o != &a->loss, training_info = !part && strcmp(value, "training-info") == 0;
+  LossOptions named = {.kind = o->kind};
+  if (!training_info && (!loss_named(value, &named.kind) || (part && loss_is_outside(&named))))
+    return invalid(a, key, value,
+                   names_listed(text, part ? part_loss_name : loss_name, part ? NULL : "training-info", "or"));
   a->by_training_info = training_info;
-  if (training_info || (loss_named(value, &o->kind) && !(one_of_several && loss_is_outside(o)))) return STATUS_OK;
-  return invalid(a, key, value, names_listed(text, loss_name, one_of_several ? NULL : "training-info", "or"));
+  o->kind = named.kind;
+  return STATUS_OK;
 }
 
 static Status set_reduction(TrainletArtifacts *a, LossOptions *o, const char *key, const char *value) {
-  o->sum = strcmp(value, "sum") == 0;
-  return o->sum || strcmp(value, "mean") == 0 ? STATUS_OK : invalid(a, key, value, "mean or sum");
+  bool sum = strcmp(value, "sum") == 0;
+  if (!sum && strcmp(value, "mean") != 0) return invalid(a, key, value, "mean or sum");
+  o->sum = sum;
+  return STATUS_OK;
 }
 
 static Status set_ignore_index(TrainletArtifacts *a, LossOptions *o, const char *key, const char *value) {
   char *end;
-  o->ignore_index = strtoll(value, &end, 10);
+  long long index = strtoll(value, &end, 10);
+  if (!*value || *end) return invalid(a, key, value, "a whole number");
+  o->ignore_index = index;
   o->has_ignore_index = true;
-  return *value && !*end ? STATUS_OK : invalid(a, key, value, "a whole number");
+  return STATUS_OK;
+}
+
+/* A number of least … most; the option is as it was where it is none. */
+static Status set_number(TrainletArtifacts *a, float *to, const char *key, const char *value, float least, float most,
+                         const char *wanted) {
+  char *end;
+  float x = strtof(value, &end);
+  if (end == value || *end || !(x >= least && x <= most)) return invalid(a, key, value, wanted);
+  *to = x;
+  return STATUS_OK;
 }
 
 static Status set_label_smoothing(TrainletArtifacts *a, LossOptions *o, const char *key, const char *value) {
-  char *end;
-  o->label_smoothing = strtof(value, &end);
-  bool good = end != value && !*end && o->label_smoothing >= 0 && o->label_smoothing <= 1;
-  return good ? STATUS_OK : invalid(a, key, value, "a number from 0 to 1");
+  return set_number(a, &o->label_smoothing, key, value, 0, 1, "a number from 0 to 1");
 }
 
 static Status set_class_axis(TrainletArtifacts *a, LossOptions *o, const char *key, const char *value) {
   bool last = strcmp(value, "-1") == 0;
+  if (!last && strcmp(value, "1") != 0) return invalid(a, key, value, "1 or -1 (the last axis)");
   o->class_axis = last ? -1 : 1;
-  return last || strcmp(value, "1") == 0 ? STATUS_OK : invalid(a, key, value, "1 or -1 (the last axis)");
+  return STATUS_OK;
 }
 
 static Status set_delta(TrainletArtifacts *a, LossOptions *o, const char *key, const char *value) {
-  char *end;
-  o->delta = strtof(value, &end);
-  bool good = end != value && !*end && o->delta > 0 && o->delta <= 1e30f;
-  return good ? STATUS_OK : invalid(a, key, value, "a number above 0 and up to 1e30");
+  return set_number(a, &o->delta, key, value, FLT_TRUE_MIN, 1e30f, "a number above 0 and up to 1e30");
 }
 
 static Status set_name(TrainletArtifacts *a, const char **to, const char *key, const char *value) {
@@ -102,16 +121,16 @@ static Status set_label(TrainletArtifacts *a, LossOptions *o, const char *key, c
 }
 
 static Status set_weight(TrainletArtifacts *a, LossOptions *o, const char *key, const char *value) {
-  char *end;
-  o->weight = strtof(value, &end);
-  bool good = end != value && !*end && o->weight >= 0 && o->weight <= 1e30f;
-  return good ? STATUS_OK : invalid(a, key, value, "a number from 0 to 1e30");
+  return set_number(a, &o->weight, key, value, 0, 1e30f, "a number from 0 to 1e30");
 }
 
 static Status set_sample_weights(TrainletArtifacts *a, LossOptions *o, const char *key, const char *value) {
-  TRY(set_flag(a, key, value, &o->sample_weights));
-  if (o == &a->loss || !o->sample_weights) return STATUS_OK;
-  return error_set(&a->error, STATUS_INVALID_ARGUMENT, NULL, "option %.60s: one of several losses has none", key);
+  bool wanted = false;
+  TRY(set_flag(a, key, value, &wanted));
+  if (wanted && o != &a->loss)
+    return error_set(&a->error, STATUS_INVALID_ARGUMENT, NULL, "option %.60s: one of several losses has none", key);
+  o->sample_weights = wanted;
+  return STATUS_OK;
 }
 
 typedef struct LossOption {
@@ -159,8 +178,11 @@ static Status set_part(TrainletArtifacts *a, const char *key, const char *value)
   LossOptions *grown = arena_list_grow(&a->arena, a->losses, a->loss_count, &a->loss_capacity, sizeof *grown);
   if (!grown) return error_set(&a->error, STATUS_OUT_OF_MEMORY, NULL, "out of memory for the options");
   a->losses = grown;
-  if (at == a->loss_count) a->losses[a->loss_count++] = (LossOptions){.delta = 1, .weight = 1};
-  return found->set(a, &a->losses[at], key, value);
+  bool is_new = at == a->loss_count;
+  if (is_new) a->losses[at] = (LossOptions){.delta = 1, .weight = 1};
+  TRY(found->set(a, &a->losses[at], key, value));
+  a->loss_count += is_new;
+  return STATUS_OK;
 }
 
 static Status set_optimizer_type(TrainletArtifacts *a, const char *key, const char *value) {
@@ -184,15 +206,17 @@ static const char *print_range(char text[96], const Setting *s, int count) {
 /* The settings of one name, `count` from `id` on: as many numbers, joined by commas. */
 static Status set_numbers(TrainletArtifacts *a, const char *key, const char *value, SettingId id, int count) {
   const char *at = value;
+  Optimizer changed = a->optimizer;
   for (int i = 0; i < count; i++) {
     const Setting *s = optimizer_setting(id + (SettingId)i);
     char *end, wanted[96];
     float x = strtof(at, &end);
     bool good = end != at && *end == (i < count - 1 ? ',' : '\0') && x >= s->least && x < s->below;
     if (!good) return invalid(a, key, value, print_range(wanted, s, count));
-    *setting_number(s, &a->optimizer) = x;
+    *setting_number(s, &changed) = x;
     at = end + 1;
   }
+  a->optimizer = changed;
   return STATUS_OK;
 }
 
@@ -262,19 +286,18 @@ static bool is_number(const char *value, float *to) {
 }
 
 static Status set_alpha(TrainletArtifacts *a, const char *key, const char *value) {
-  return is_number(value, &a->lora.alpha) ? STATUS_OK : invalid(a, key, value, "a number");
+  return set_number(a, &a->lora.alpha, key, value, -FLT_MAX, FLT_MAX, "a number");
 }
 
 static Status set_dropout(TrainletArtifacts *a, const char *key, const char *value) {
-  bool good = is_number(value, &a->lora.dropout) && a->lora.dropout >= 0 && a->lora.dropout < 1;
-  return good ? STATUS_OK : invalid(a, key, value, "a number of at least 0 and below 1");
+  return set_number(a, &a->lora.dropout, key, value, 0, nextafterf(1, 0), "a number of at least 0 and below 1");
 }
 
 static Status set_init(TrainletArtifacts *a, const char *key, const char *value) {
-  a->lora.gaussian = strcmp(value, "gaussian") == 0;
-  return a->lora.gaussian || strcmp(value, "kaiming-uniform") == 0
-           ? STATUS_OK
-           : invalid(a, key, value, "kaiming-uniform or gaussian");
+  bool gaussian = strcmp(value, "gaussian") == 0;
+  if (!gaussian && strcmp(value, "kaiming-uniform") != 0) return invalid(a, key, value, "kaiming-uniform or gaussian");
+  a->lora.gaussian = gaussian;
+  return STATUS_OK;
 }
 
 static Status set_bias(TrainletArtifacts *a, const char *key, const char *value) {
@@ -295,10 +318,9 @@ static Status add_numbered(TrainletArtifacts *a, NameList *list, const char *key
                  list == &a->lora.ranks ? "pattern=rank, a whole number from 1 to 65536" : "pattern=alpha, a number");
 }
 
-static Status set_lora(TrainletArtifacts *a, const char *key, const char *value) {
+static Status set_lora_option(TrainletArtifacts *a, const char *key, const char *value) {
   LoraOptions *o = &a->lora;
   const char *name = key + strlen("lora.");
-  o->wanted = true;
   if (strcmp(name, "r") == 0) return set_rank(a, key, value);
   if (strcmp(name, "alpha") == 0) return set_alpha(a, key, value);
   if (strcmp(name, "dropout") == 0) return set_dropout(a, key, value);
@@ -318,9 +340,17 @@ static Status set_lora(TrainletArtifacts *a, const char *key, const char *value)
                    key);
 }
 
+static Status set_lora(TrainletArtifacts *a, const char *key, const char *value) {
+  TRY(set_lora_option(a, key, value));
+  a->lora.wanted = true;
+  return STATUS_OK;
+}
+
 static Status set_quantize(TrainletArtifacts *a, const char *key, const char *value) {
-  a->quantize = quantize_named(value);
-  return a->quantize ? STATUS_OK : invalid(a, key, value, "int8, int4 or float16");
+  QuantizeKind kind = quantize_named(value);
+  if (!kind) return invalid(a, key, value, "int8, int4 or float16");
+  a->quantize = kind;
+  return STATUS_OK;
 }
 
 static Status set_units(TrainletArtifacts *a, const char *key, const char *value) {
@@ -348,26 +378,31 @@ static Status set_head(TrainletArtifacts *a, const char *key, const char *value)
 
 /* Names joined by commas. */
 static Status set_passes(TrainletArtifacts *a, const char *key, const char *value) {
-  a->passes = 0;
+  unsigned passes = 0;
   for (const char *at = value; *at;) {
     size_t length = strcspn(at, ",");
     int i = 0;
     while (passes_name(i) && (strlen(passes_name(i)) != length || strncmp(passes_name(i), at, length) != 0)) i++;
     if (!passes_name(i)) return invalid(a, key, at, "names of passes joined by commas");
-    a->passes |= 1u << i;
+    passes |= 1u << i;
     at += length + (at[length] == ',');
   }
+  a->passes = passes;
   return STATUS_OK;
 }
 
 static Status set_batch_norm(TrainletArtifacts *a, const char *key, const char *value) {
-  a->updates_batch_norm = strcmp(value, "update") == 0;
-  return a->updates_batch_norm || strcmp(value, "frozen") == 0 ? STATUS_OK : invalid(a, key, value, "frozen or update");
+  bool update = strcmp(value, "update") == 0;
+  if (!update && strcmp(value, "frozen") != 0) return invalid(a, key, value, "frozen or update");
+  a->updates_batch_norm = update;
+  return STATUS_OK;
 }
 
 static Status set_batch(TrainletArtifacts *a, const char *key, const char *value) {
-  a->fixed_batch = strcmp(value, "fixed") == 0;
-  return a->fixed_batch || strcmp(value, "free") == 0 ? STATUS_OK : invalid(a, key, value, "free or fixed");
+  bool fixed = strcmp(value, "fixed") == 0;
+  if (!fixed && strcmp(value, "free") != 0) return invalid(a, key, value, "free or fixed");
+  a->fixed_batch = fixed;
+  return STATUS_OK;
 }
 
 static Status set_limit(TrainletArtifacts *a, const char *key, const char *value) {
