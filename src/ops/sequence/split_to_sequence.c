@@ -11,6 +11,7 @@ static Status part_sizes(const Node *n, Dim whole, int64_t **sizes, int *count) 
   Dim size = given && chunks ? given[0] : 1;
   if (chunks && (size < 1 || whole / size >= SEQUENCE_MAX))
     return node_invalid(n, "%lld elements cannot be cut into parts of %lld", (long long)whole, (long long)size);
+  if (!chunks && !given_count && whole) return node_invalid(n, "the parts have 0 elements, not %lld", (long long)whole);
   *count = chunks ? (int)((whole + size - 1) / size) : given_count;
   if (!(*sizes = ARENA_ARRAY(n->graph->arena, int64_t, *count))) return STATUS_OUT_OF_MEMORY;
   for (int i = 0; i < *count; i++) (*sizes)[i] = !chunks ? given[i] : whole - i * size < size ? whole - i * size : size;

@@ -162,11 +162,23 @@ static bool read_brackets(Reader *in) {
 
 static bool read_choice(Reader *in);
 
+static bool is_word(unsigned c) {
+  return (c >= '0' && c <= '9') || (c >= 'A' && c <= 'Z') || c == '_' || (c >= 'a' && c <= 'z');
+}
+
+/* What follows "<name>"; NULL where that is none. */
+static const char *after_name(const char *at) {
+  const char *name = at + 1;
+  if (*at++ != '<') return NULL;
+  while (is_word((uint8_t)*at)) at++;
+  return at > name && *at == '>' ? at + 1 : NULL;
+}
+
 static bool read_group(Reader *in) {
   if (in->at[0] == '?') {
-    const char *name = in->at[1] == 'P' ? in->at + 2 : in->at + 1, *end = strchr(name, '>');
+    const char *after = after_name(in->at[1] == 'P' ? in->at + 2 : in->at + 1);
     if (in->at[1] == ':') in->at += 2;
-    else if (*name == '<' && end) in->at = end + 1;
+    else if (after) in->at = after;
     else return refuse(in, "it has a group with flags, which we do not read");
   }
   if (++in->depth > DEPTH_MAX) return refuse(in, "its groups are too deep");
@@ -193,7 +205,29 @@ static bool read_backslash(Reader *in) {
   return read_escape(in, &c) && put_letter(in, c);
 }
 
+/* Its digits; anything above REPEATS_MAX is as much as one more. False when there are none. */
+static bool read_number(const char **at, int *out) {
+  const char *from = *at;
+  for (*out = 0; **at >= '0' && **at <= '9'; ++*at)
+    if (*out <= REPEATS_MAX) *out = *out * 10 + (**at - '0');
+  return *at > from;
+}
+
+/* {least}, {least,} or {least,most}; most is -1 for any number. False when it is none of them, but a letter. */
+static bool read_counts(const char **from, int *least, int *most) {
+  const char *at = *from;
+  if (*at++ != '{' || !read_number(&at, least)) return false;
+  *most = *least;
+  if (*at == ',' && *++at == '}') *most = -1;
+  else if (at[-1] == ',' && !read_number(&at, most)) return false;
+  if (*at != '}') return false;
+  return *from = at + 1, true;
+}
+
 static bool read_atom(Reader *in) {
+  const char *counts = in->at;
+  int least, most;
+  if (read_counts(&counts, &least, &most)) return refuse(in, "it repeats nothing");
   switch (*in->at) {
     case '(': return in->at++, read_group(in);
     case '[': return in->at++, read_brackets(in);
@@ -220,25 +254,6 @@ static bool put_loop(Reader *in, int start, bool once) {
 
 static bool put_maybe(Reader *in, int start) {
   return put_before(in, start, (Instruction){SPLIT, 1, in->r->count - start + 1});
-}
-
-/* Its digits; anything above REPEATS_MAX is as much as one more. False when there are none. */
-static bool read_number(const char **at, int *out) {
-  const char *from = *at;
-  for (*out = 0; **at >= '0' && **at <= '9'; ++*at)
-    if (*out <= REPEATS_MAX) *out = *out * 10 + (**at - '0');
-  return *at > from;
-}
-
-/* {least}, {least,} or {least,most}; most is -1 for any number. False when it is none of them, but a letter. */
-static bool read_counts(const char **from, int *least, int *most) {
-  const char *at = *from;
-  if (*at++ != '{' || !read_number(&at, least)) return false;
-  *most = *least;
-  if (*at == ',' && *++at == '}') *most = -1;
-  else if (at[-1] == ',' && !read_number(&at, most)) return false;
-  if (*at != '}') return false;
-  return *from = at + 1, true;
 }
 
 /* The atom at `from`, which was read once already, again and again. */
@@ -309,10 +324,6 @@ typedef struct Places {
   int *at, count;
   int *seen; /* by place: the letter at which it was last added, counted from 1 */
 } Places;
-
-static bool is_word(unsigned c) {
-  return (c >= '0' && c <= '9') || (c >= 'A' && c <= 'Z') || c == '_' || (c >= 'a' && c <= 'z');
-}
 
 static bool holds(Kind kind, unsigned before, unsigned next, bool begins) {
   bool edge = (!begins && is_word(before)) != is_word(next);
