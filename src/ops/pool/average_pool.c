@@ -20,16 +20,24 @@ static Status average_pool_infer(Node *n) {
 
 enum { COLUMNS = 2048 };
 
-/* sums[c] = Σ x[c] of the rows of a view; of 4 · fours columns, or of one four, of which `count` are there. */
-static inline __attribute__((always_inline)) void add_rows(const size_t fours, const float *x, const Window *w,
-                                                           const PoolView *v, size_t count, float *sums) {
-  f32x4 sum[4] = {0};
-  for (size_t d = v->depths.from; d < v->depths.to; d += v->depths.step)
+/* sums[c] = Σ x[c] of the rows of a view, of sixteen columns; */
+static void add_sixteen(const float *x, const Window *w, const PoolView *v, float *sums) {
+  f32x4 a = f32x4_splat(0), b = a, c = a, d = a;
+  for (size_t k = v->depths.from; k < v->depths.to; k += v->depths.step)
     for (size_t i = v->rows.from; i < v->rows.to; i += v->rows.step) {
-      const float *row = x + (d * w->in[0] + i) * w->in[1];
-      for (size_t k = 0; k < fours; k++) sum[k] += fours == 1 ? f32x4_load_up_to(row, count) : f32x4_load(row + 4 * k);
+      const float *row = x + (k * w->in[0] + i) * w->in[1];
+      a += f32x4_load(row), b += f32x4_load(row + 4), c += f32x4_load(row + 8), d += f32x4_load(row + 12);
     }
-  for (size_t k = 0; k < fours; k++) f32x4_store_up_to(sums + 4 * k, sum[k], fours == 1 ? count : 4);
+  f32x4_store(sums, a), f32x4_store(sums + 4, b), f32x4_store(sums + 8, c), f32x4_store(sums + 12, d);
+}
+
+/* or of up to four, of which `count` are there. */
+static void add_four(const float *x, const Window *w, const PoolView *v, size_t count, float *sums) {
+  f32x4 sum = f32x4_splat(0);
+  for (size_t k = v->depths.from; k < v->depths.to; k += v->depths.step)
+    for (size_t i = v->rows.from; i < v->rows.to; i += v->rows.step)
+      sum += f32x4_load_up_to(x + (k * w->in[0] + i) * w->in[1], count);
+  f32x4_store_up_to(sums, sum, count);
 }
 
 /* The sums of columns from … from + count - 1 of the padded plane; of a single row that is x itself. */
@@ -42,8 +50,8 @@ static const float *column_sums(const float *x, const Window *w, const PoolView 
   x += there - pad;
   memset(sums, 0, (there - from) * sizeof *sums);
   size_t c = 0;
-  for (; c + 16 <= n; c += 16) add_rows(4, x + c, w, v, 16, to + c);
-  for (; c < n; c += 4) add_rows(1, x + c, w, v, n - c, to + c);
+  for (; c + 16 <= n; c += 16) add_sixteen(x + c, w, v, to + c);
+  for (; c < n; c += 4) add_four(x + c, w, v, n - c, to + c);
   memset(to + n, 0, (from + count - end) * sizeof *sums);
   return sums;
 }
@@ -57,7 +65,9 @@ static inline f32x4 four_sums(const float *column, size_t stride, size_t kernel,
 
 static inline f32x4 four_of(const Window *w, const float *column) {
   size_t stride = w->stride[1], kernel = w->kernel[1], dilation = w->dilation[1];
-  if (stride == 1) return kernel == 3 ? four_sums(column, 1, 3, dilation) : four_sums(column, 1, kernel, dilation);
+  if (stride == 1 && kernel == 3) /* written out, as loops are not unrolled here */
+    return f32x4_load(column) + f32x4_load(column + dilation) + f32x4_load(column + 2 * dilation);
+  if (stride == 1) return four_sums(column, 1, kernel, dilation);
   return stride == 2 ? four_sums(column, 2, kernel, dilation) : four_sums(column, stride, kernel, dilation);
 }
 
