@@ -32,19 +32,19 @@ static Status set_flag(TrainletArtifacts *a, const char *key, const char *value,
 }
 
 static Status set_weights(TrainletArtifacts *a, LossOptions *o, const char *key, const char *value) {
-  int count = 1, at = 0;
-  for (const char *p = value; *p; p++) count += *p == ',';
-  o->weights = NULL;
-  float *weights = block_reserve(&o->weight_memory, (size_t)count * sizeof *weights) ? o->weight_memory.data : NULL;
-  if (!weights) return error_set(&a->error, STATUS_OUT_OF_MEMORY, NULL, "out of memory for the options");
-  for (const char *p = value; at < count; p++) {
-    char *end;
-    float weight = weights[at++] = strtof(p, &end);
-    if (end == p || (*end && *end != ',') || !(weight >= 0 && weight <= FLT_MAX))
+  char *end;
+  int count = 0;
+  for (const char *p = value; !count || *p; p = end + (*end == ',')) {
+    float weight = strtof(p, &end);
+    bool last = *end == '\0', more = *end == ',' && end[1];
+    if (end == p || !(last || more) || !(weight >= 0 && weight <= FLT_MAX))
       return invalid(a, key, value, "numbers of at least 0 joined by commas");
-    p = end;
+    count++;
   }
+  float *weights = block_reserve(&o->weight_memory, (size_t)count * sizeof *weights) ? o->weight_memory.data : NULL;
   o->weights = weights;
+  if (!weights) return error_set(&a->error, STATUS_OUT_OF_MEMORY, NULL, "out of memory for the options");
+  for (int i = 0; i < count; i++) weights[i] = strtof(i ? end + 1 : value, &end);
   o->weight_count = count;
   return STATUS_OK;
 }

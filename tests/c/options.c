@@ -22,6 +22,7 @@ static const Wrong refused[] = {
     {"numbers of at least 0 joined by commas", {{"loss.weights", "1,nan"}}},
     {"numbers of at least 0 joined by commas", {{"loss.weights", "1,-1"}}},
     {"numbers of at least 0 joined by commas", {{"loss.weights", "1e39"}}},
+    {"numbers of at least 0 joined by commas", {{"loss.weights", "1,1,2,1,1"}, {"loss.weights", "1,-1"}}},
     {"'' is not mean or sum", {{"loss.reduction", ""}}},
     {"a whole number", {{"loss.ignoreIndex", "1.5"}}},
     {"'' is not a whole number", {{"loss.ignoreIndex", ""}}},
