@@ -37,6 +37,24 @@ const NEWER = [
   'ai.onnx.ml.TreeEnsemble',
 ];
 
+test('pools of rows wider than what is summed at a time give what onnxruntime-web gives', async () => {
+  const wide = [
+    [[1, 2, 2, 3000], { kernel_shape: [2, 2500] }],
+    [[1, 2, 3, 5000], { kernel_shape: [3, 3], pads: [1, 1, 1, 1] }],
+    [[1, 1, 3, 7001], { kernel_shape: [2, 4], strides: [1, 3], pads: [0, 2, 1, 3], count_include_pad: 1 }],
+    [[2, 2, 5, 4100], { kernel_shape: [3, 7], strides: [2, 2], pads: [1, 3, 1, 3] }],
+    [[1, 1, 6, 4500], { kernel_shape: [2, 3], dilations: [2, 5] }],
+    [[1, 2, 9000], { kernel_shape: [5], strides: [2], pads: [2, 2] }],
+  ];
+  for (const [dims, attributes] of wide) {
+    const count = dims.reduce((a, b) => a * b);
+    const data = Float32Array.from({ length: count }, (_, i) => batchUnit(3, i) * 4 - 2);
+    const row = ['AveragePool', [{ type: 'float32', dims, data }], attributes, { opset: 19 }];
+    const { difference } = await compared(libraries, row);
+    assert.ok(difference <= 1e-6, `${dims}, ${JSON.stringify(attributes)}: ${difference}`);
+  }
+});
+
 test('every row of the benchmark of operators gives what onnxruntime-web gives', async () => {
   const refused = [];
   for (const [name, row] of Object.entries(ROWS)) {
