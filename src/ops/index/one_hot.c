@@ -6,6 +6,7 @@
 #include "graph/dims.h"
 #include "ops/index/index.h"
 #include "kernels/number.h"
+#include "kernels/strided.h"
 
 static int64_t number_at(DType type, const void *data, size_t i) {
   Numbers x;
@@ -58,10 +59,10 @@ static void one_hot_run(const Node *n) {
   const Shape *y = &n->out[0]->shape;
   int axis = *(const int *)n->params;
   size_t item = dtype_bytes(n->in[2]->type), outer = shape_span(y, 0, axis), inner = shape_span(y, axis + 1, y->rank);
-  size_t depth = (size_t)y->dim[axis], count = out_count(n, 0);
+  size_t depth = (size_t)y->dim[axis];
   const char *off = n->in[2]->data, *on = off + item;
   char *to = n->out[0]->data;
-  for (size_t i = 0; i < count; i++) copy_element(to + i * item, off, item);
+  strided_fill(to, off, out_count(n, 0), item);
   for (size_t i = 0; i < outer * inner && depth; i++) {
     int64_t k = index_wrap(number_at(n->in[0]->type, n->in[0]->data, i), (int64_t)depth);
     if (k >= 0) copy_element(to + ((i / inner * depth + (size_t)k) * inner + i % inner) * item, on, item);
