@@ -4,7 +4,7 @@
  */
 
 import { randomUUID } from 'node:crypto';
-import { rmSync } from 'node:fs';
+import { lstatSync, renameSync, rmSync } from 'node:fs';
 import { link, lstat, mkdir, open, readdir, rename, rm, stat } from 'node:fs/promises';
 import path from 'node:path';
 import { pathToFileURL } from 'node:url';
@@ -180,8 +180,9 @@ export async function checkPlaces(files, overwrite) {
 /**
  * All files or none, unless the process is killed in between: then each is the old one or the new.
  * @param {Written[]} files
- * @param {{ overwrite?: boolean, allow?: () => Promise<void> }} [options] `allow` is asked when all is ready to be put
- * in place
+ * @param {{ overwrite?: boolean, allow?: () => void }} [options] `allow` is asked when all is ready to be put in place,
+ * with nothing in between
+ * @returns what is known of each as it was written
  */
 export async function writeWhole(files, { overwrite = false, allow } = {}) {
   const staged = files.map(({ file, bytes }) => ({
@@ -195,11 +196,15 @@ export async function writeWhole(files, { overwrite = false, allow } = {}) {
       files.map(({ file }) => file),
       overwrite,
     );
-    for (const { file, bytes, temporary } of staged) await guard(file, () => stage(file, bytes, temporary));
-    await allow?.();
-    if (overwrite) for (const { file, temporary } of staged) await guard(file, () => rename(temporary, file));
+    /** @type {BigIntStats[]} */
+    const written = [];
+    for (const { file, bytes, temporary } of staged)
+      written.push(await guard(file, () => stage(file, bytes, temporary)));
+    allow?.();
+    if (overwrite) for (const { file, temporary } of staged) await guard(file, async () => renameSync(temporary, file));
     else await putAnew(staged);
     for (const folder of new Set(files.map(({ file }) => path.dirname(file)))) await syncFolder(folder);
+    return written;
   } finally {
     for (const end of forget) await end();
   }
@@ -223,6 +228,7 @@ async function stage(file, bytes, temporary) {
     if (old) await handle.chmod(Number(old.mode & 0o777n));
     await handle.writeFile(bytes);
     await handle.sync();
+    return await handle.stat({ bigint: true });
   } finally {
     await handle.close();
   }
@@ -291,15 +297,16 @@ export async function writeArtifacts(directory, artifacts, overwrite, inOrtForma
 export async function checkpointIn(file) {
   await checkPlaces([file], true);
   let known = await look(file);
-  const allow = async () => {
-    const now = await look(file);
-    const same = now?.ino === known?.ino && now?.mtimeNs === known?.mtimeNs && now?.size === known?.size;
-    if (now && !same)
+  const isLike = (/** @type {BigIntStats} */ now) => now.mtimeNs === known?.mtimeNs && now.size === known?.size;
+  const allow = () => {
+    const now = lstatSync(file, { bigint: true, throwIfNoEntry: false });
+    if (now && !(now.ino === known?.ino && isLike(now)))
       throw failed(`${file} was changed by another process while this one trained; it was left as it is`);
   };
   const save = async (/** @type {string} */ _name, /** @type {Uint8Array} */ bytes) => {
-    await writeWhole([{ file, bytes }], { overwrite: true, allow });
-    known = await look(file);
+    [known] = await writeWhole([{ file, bytes }], { overwrite: true, allow });
+    const now = await look(file);
+    if (now && isLike(now)) known = now; /* not every file system keeps a file's number when it is renamed */
   };
   return { store: /** @type {CheckpointStore} */ (/** @type {unknown} */ ({ save })), name: path.basename(file) };
 }

@@ -6,10 +6,12 @@
 import assert from 'node:assert/strict';
 import { execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
+import { readFileSync, renameSync } from 'node:fs';
 import { chmod, mkdir, mkdtemp, readdir, readFile, rename, rm, stat, symlink, writeFile } from 'node:fs/promises';
 import { hostname, tmpdir } from 'node:os';
 import path from 'node:path';
 import { after, before, test } from 'node:test';
+import { setImmediate } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { artifactsIn, checkpointIn, writeWhole } from '../../js/cli/files.js';
 import { TrainingSession } from '../../js/index.js';
@@ -334,6 +336,21 @@ test('two writers to one checkpoint: what the first acknowledged stays', async (
   await one.store.save('', new TextEncoder().encode('one more'));
   assert.equal(String(await checkpointOf(directory)), 'one more');
   assert.deepEqual(await filesIn(directory), ['checkpoint']);
+});
+
+test('what is put there right behind a checkpoint stays, too', async () => {
+  const directory = path.join(folder, 'behind');
+  await mkdir(directory);
+  const [file, theirs] = [path.join(directory, 'checkpoint'), path.join(directory, 'theirs')];
+  await writeFile(file, 'old');
+  await writeFile(theirs, 'theirs');
+  const { store } = await checkpointIn(file);
+  const saving = store.save('', new TextEncoder().encode('ours'));
+  while (readFileSync(file, 'utf8') !== 'ours') await setImmediate();
+  renameSync(theirs, file);
+  await saving;
+  await assert.rejects(store.save('', new TextEncoder().encode('later')), /was changed by another process/);
+  assert.equal(String(await checkpointOf(directory)), 'theirs');
 });
 
 test('a checkpoint that only its owner may read stays so', posix, async () => {
