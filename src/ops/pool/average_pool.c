@@ -137,7 +137,8 @@ static void average_pool_run(const Node *n) {
   threads_split(pool->planes, threads_grain(pool_in(pool)), run_planes, (void *)n);
 }
 
-/* ---- gradient: that of the depthwise convolution that it is, with weights 1 / count. ONNX Runtime's own
+/* ---- gradient: dy / count repeated over each window where they lie side by side, else that of the depthwise
+ * convolution that it is, with weights 1 / count. ONNX Runtime's own
  * AveragePoolGrad needs a fixed shape of dx, including the batch; ours, which it lacks, is used only for shapes that
  * are not known yet, and for three dimensions. ---- */
 
@@ -194,6 +195,24 @@ static Value *emit_conv_grad(Graph *g, const Window *w, Value *dy, Value *x, flo
   return emit_with(g, "ConvGrad", attrs, emit_planes(g, dy), emit_planes(g, x), weights);
 }
 
+/* Windows side by side that make up the whole input. */
+static bool windows_tile(const Window *w) {
+  for (int a = 0; a < 2; a++) {
+    bool apart = w->stride[a] == w->kernel[a] || w->out[a] == 1;
+    if (!apart || w->pad[a] || w->dilation[a] != 1 || w->in[a] != w->out[a] * w->kernel[a]) return false;
+  }
+  return true;
+}
+
+static Value *emit_repeated(Graph *g, const Window *w, Value *dy, int rank) {
+  float scales[] = {1, 1, (float)w->kernel[2 - rank], (float)w->kernel[1]};
+  Shape shape = SHAPE(2 + rank);
+  AttrList attrs = ATTRS(attr_of_string("mode", "nearest"), attr_of_string("nearest_mode", "floor"),
+                         attr_of_string("coordinate_transformation_mode", "asymmetric"));
+  Value *each = emit(g, "Mul", dy, emit_float(g, 1 / (float)window_kernel(w)));
+  return emit_with(g, "Resize", attrs, each, EMIT_ABSENT, emit_floats(g, scales, &shape));
+}
+
 static Status average_pool_grad(Grad *grad) {
   Graph *g = grad->graph;
   Node *n = grad->node;
@@ -205,6 +224,10 @@ static Status average_pool_grad(Grad *grad) {
     return STATUS_OK;
   }
   Pool pool = pool_of(n, &attrs, &x->shape, &n->out[0]->shape);
+  if (windows_tile(&pool.window)) {
+    grad->dx[0] = emit_repeated(g, &pool.window, dy, attrs.rank);
+    return STATUS_OK;
+  }
   bool alike = counts_alike(n, &attrs);
   if (!alike) dy = emit(g, "Div", dy, emit_counts(g, &pool, attrs.rank));
   Value *dx = emit_conv_grad(g, &pool.window, dy, x, alike ? 1 / (float)window_kernel(&pool.window) : 1);
