@@ -1,4 +1,6 @@
 /* The gradient of a convolution's input through gemm, phase by phase (phase.h). */
+#include <string.h>
+
 #include "kernels/conv_blocks.h"
 #include "kernels/conv_way.h"
 #include "kernels/gemm.h"
@@ -21,6 +23,7 @@ typedef struct Input {
   char *gemm;            /* of each thread */
   size_t copy_floats, pixels_floats, gemm_bytes;
   size_t phase[2], cells;
+  bool cleared; /* dx is 0 where no phase has a cell */
 } Input;
 
 static bool input_plan(const Conv *conv, Input *s, Scratch *scratch) {
@@ -119,6 +122,7 @@ static void phase_run(Input *s, const float *w) {
   size_t features = conv->features / conv->groups, channels = conv->channels / conv->groups,
          kernel = window_kernel(window);
   s->cells = phase_cells(conv, s, s->phase);
+  if (s->cells == 0 && s->cleared) return;
   phase_pixels(conv, s, phase_size(window, 0, s->phase[0]), phase_size(window, 1, s->phase[1]));
   for (size_t i = 0; i < conv->groups; i++) {
     GemmSource a = {w + i * features * channels * kernel, .line_stride = kernel, .k_table = s->w_cell};
@@ -132,6 +136,9 @@ static void input_gradient(const Conv *conv, const float *dy, const float *w, co
   Input s;
   input_plan(conv, &s, &(Scratch){.base = scratch});
   s.dy = dy, s.dx = dx;
+  /* A kernel with fewer cells than there are phases leaves some of these without any: zeros, written side by side. */
+  s.cleared = window_kernel(&conv->window) < conv->window.stride[0] * conv->window.stride[1];
+  if (s.cleared) memset(dx, 0, conv->batch * conv->channels * window_in(&conv->window) * sizeof *dx);
   padded_clear(&s.phases.dy, (size_t)threads_count() * s.images * conv->features, s.copy);
   for (s.phase[0] = 0; s.phase[0] < size_min(conv->window.stride[0], conv->window.in[0]); s.phase[0]++)
     for (s.phase[1] = 0; s.phase[1] < size_min(conv->window.stride[1], conv->window.in[1]); s.phase[1]++)
