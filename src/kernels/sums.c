@@ -36,8 +36,7 @@ enum {
   ROWS = 128
 }; /* columns that a thread takes; rows added up before they join the total, to keep it
     * accurate */
-enum { PANEL = 1024 };     /* columns whose sums stay in the nearest cache */
-enum { FAR = 512 * 1024 }; /* numbers that no cache of ours alone holds */
+enum { PANEL = 1024 }; /* columns whose sums stay in the nearest cache */
 
 /* sum[c] += x[c] + x[step + c] + … over `rows` ≤ 4 rows, one after the other */
 static void add_rows(const float *x, size_t rows, size_t step, size_t columns, float *sum) {
@@ -52,16 +51,13 @@ static void add_rows(const float *x, size_t rows, size_t step, size_t columns, f
     for (size_t i = c; i < columns; i++) sum[i] += x[r * step + i];
 }
 
-/* y[c] += Σ over rows of x[row·step + c] for up to PANEL columns. What comes from memory comes faster row by row; the
- * sums are the same. */
+/* y[c] += Σ over rows of x[row·step + c] for up to PANEL columns. */
 static void sum_panel(const float *x, size_t rows, size_t step, size_t columns, float *y) {
   float sum[PANEL];
-  size_t most = rows * step > FAR ? 1 : 4;
   for (size_t row = 0; row < rows; row += ROWS) {
     size_t end = rows - row < ROWS ? rows : row + ROWS;
     memset(sum, 0, columns * sizeof *sum);
-    for (size_t r = row; r < end; r += most)
-      add_rows(x + r * step, end - r < most ? end - r : most, step, columns, sum);
+    for (size_t r = row; r < end; r += 4) add_rows(x + r * step, end - r < 4 ? end - r : 4, step, columns, sum);
     for (size_t c = 0; c < columns; c++) y[c] += sum[c];
   }
 }
