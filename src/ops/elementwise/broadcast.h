@@ -67,24 +67,25 @@ const void *broadcast_same(float same[4], const void *x, size_t item);
 
 /* Defines the row `name`: y = EXPR of the four floats a and the four floats b. Four times four are taken side by side,
  * for with two operands the counting would take longer than the computing; but not where EXPR itself is long. */
-#define BROADCAST_ROW_2(name, EXPR) BROADCAST_ROW_2_BY(name, 16, EXPR)
-#define BROADCAST_ROW_2_LONG(name, EXPR) BROADCAST_ROW_2_BY(name, 4, EXPR)
-#define BROADCAST_ROW_2_BY(name, together, EXPR)                                                                       \
-  static inline f32x4 name##_of(const Node *n, f32x4 a, f32x4 b) { return EXPR; }                                      \
+#define BROADCAST_ROW_2(name, EXPR) BROADCAST_ROW_2_BY(name, 16, 0, EXPR)
+#define BROADCAST_ROW_2_LONG(name, EXPR) BROADCAST_ROW_2_BY(name, 4, 0, EXPR)
+/* EXPR has `alpha`, too: what ALPHA is of n, read once. */
+#define BROADCAST_ROW_2_BY(name, together, ALPHA, EXPR)                                                                \
+  static inline f32x4 name##_of(const Node *n, float alpha, f32x4 a, f32x4 b) { return EXPR; }                         \
   static void name(const Node *n, void *y_, const void *const *in, unsigned moves, size_t count) {                     \
-    float *y = y_, fours[3][4], same[2][16];                                                                           \
+    float *y = y_, fours[3][4], same[2][16], alpha = ALPHA;                                                            \
     const float *a = moves & 1 ? in[0] : broadcast_stay(same[0], in[0]);                                               \
     const float *b = moves & 2 ? in[1] : broadcast_stay(same[1], in[1]);                                               \
     size_t step_a = moves & 1, step_b = moves >> 1 & 1, i = 0;                                                         \
     for (; together == 16 && i + 16 <= count; i += 16, a += 16 * step_a, b += 16 * step_b) {                           \
-      f32x4_store(y + i, name##_of(n, f32x4_load(a), f32x4_load(b)));                                                  \
-      f32x4_store(y + i + 4, name##_of(n, f32x4_load(a + 4), f32x4_load(b + 4)));                                      \
-      f32x4_store(y + i + 8, name##_of(n, f32x4_load(a + 8), f32x4_load(b + 8)));                                      \
-      f32x4_store(y + i + 12, name##_of(n, f32x4_load(a + 12), f32x4_load(b + 12)));                                   \
+      f32x4_store(y + i, name##_of(n, alpha, f32x4_load(a), f32x4_load(b)));                                           \
+      f32x4_store(y + i + 4, name##_of(n, alpha, f32x4_load(a + 4), f32x4_load(b + 4)));                               \
+      f32x4_store(y + i + 8, name##_of(n, alpha, f32x4_load(a + 8), f32x4_load(b + 8)));                               \
+      f32x4_store(y + i + 12, name##_of(n, alpha, f32x4_load(a + 12), f32x4_load(b + 12)));                            \
     }                                                                                                                  \
     for (size_t end = count & ~(size_t)3;; i = 0, end = 4) {                                                           \
       for (; i < end; i += 4, a += 4 * step_a, b += 4 * step_b)                                                        \
-        f32x4_store(y + i, name##_of(n, f32x4_load(a), f32x4_load(b)));                                                \
+        f32x4_store(y + i, name##_of(n, alpha, f32x4_load(a), f32x4_load(b)));                                         \
       if (y == fours[2] || !(count & 3)) break;                                                                        \
       if (step_a) a = broadcast_rest(fours[0], a, count & 3);                                                          \
       if (step_b) b = broadcast_rest(fours[1], b, count & 3);                                                          \

@@ -1,7 +1,7 @@
 /* LeakyReluGrad (com.microsoft): dx = dy where y > 0, else alpha·dy; y is the output of LeakyRelu, or its input. */
 #include "ops/elementwise/arithmetic.h"
 
-BROADCAST_ROW_2_LONG(leaky_relu_grad_row, f32x4_select(b > f32x4_splat(0), a, a *arithmetic_alpha(n)))
+BROADCAST_ROW_2_BY(leaky_relu_grad_row, 16, arithmetic_alpha(n), f32x4_select(b > f32x4_splat(0), a, a *alpha))
 
 OPERATOR(leaky_relu_grad) = {
     .name = "LeakyReluGrad",

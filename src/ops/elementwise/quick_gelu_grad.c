@@ -7,7 +7,7 @@ static Status quick_gelu_grad_infer(Node *n) {
   return arithmetic_alpha_infer(n);
 }
 
-BROADCAST_ROW_2_LONG(quick_gelu_grad_row, a *f32x4_quick_gelu_slope(b, arithmetic_alpha(n)))
+BROADCAST_ROW_2_BY(quick_gelu_grad_row, 4, arithmetic_alpha(n), a *f32x4_quick_gelu_slope(b, alpha))
 
 OPERATOR(quick_gelu_grad) = {
     .name = "QuickGeluGrad",
