@@ -28,6 +28,10 @@ void strided_fill(void *to_, const void *from, size_t count, size_t item) {
   size_t bytes = count * item, i = 0;
   for (size_t k = 0; k < sizeof same; k += item) copy_element(same + k, from, item);
   f32x4 all = f32x4_load((const float *)(const void *)same);
+  for (; i + 4 * sizeof same <= bytes; i += 4 * sizeof same) {
+    float *four = (float *)(void *)(to + i);
+    f32x4_store(four, all), f32x4_store(four + 4, all), f32x4_store(four + 8, all), f32x4_store(four + 12, all);
+  }
   for (; i + sizeof same <= bytes; i += sizeof same) f32x4_store((float *)(void *)(to + i), all);
   if (i && i < bytes) f32x4_store((float *)(void *)(to + bytes - sizeof same), all); /* some of them a second time */
   if (!i) copy_bytes(to, same, bytes);
