@@ -138,7 +138,8 @@ static void input_gradient(const Conv *conv, const float *dy, const float *w, co
   s.dy = dy, s.dx = dx;
   /* A kernel with fewer cells than there are phases leaves some of these without any: zeros, written side by side. */
   s.cleared = window_kernel(&conv->window) < conv->window.stride[0] * conv->window.stride[1];
-  if (s.cleared) memset(dx, 0, conv->batch * conv->channels * window_in(&conv->window) * sizeof *dx);
+  size_t numbers = conv->batch * conv->channels * window_in(&conv->window);
+  if (s.cleared && numbers) memset(dx, 0, numbers * sizeof *dx);
   padded_clear(&s.phases.dy, (size_t)threads_count() * s.images * conv->features, s.copy);
   for (s.phase[0] = 0; s.phase[0] < size_min(conv->window.stride[0], conv->window.in[0]); s.phase[0]++)
     for (s.phase[1] = 0; s.phase[1] < size_min(conv->window.stride[1], conv->window.in[1]); s.phase[1]++)
