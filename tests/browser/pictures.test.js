@@ -1,6 +1,6 @@
 // The demo's page of pictures in headless Chromium: files and the camera, train, read, test, forget, reopen, export.
 import assert from 'node:assert/strict';
-import { mkdirSync, readFileSync } from 'node:fs';
+import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { after, before, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
@@ -10,10 +10,9 @@ import { InferenceSession } from '../../js/index.js';
 import { startServer } from '../../js/cli/serve-demo.js';
 import { EXAMPLES } from '../../web-demo/pictures/examples.js';
 import { randomFrom, SIDE, viewOf } from '../../web-demo/pictures/views.js';
-import { OPTIONS, Visitor } from './visitor.js';
+import { FIRST_LAYOUT, OPTIONS, Visitor } from './visitor.js';
 
 const ort = createRequire(import.meta.url)('onnxruntime-web');
-const SHOTS = new URL('../../build/screenshots/', import.meta.url);
 const EACH = 20;
 const CAMERA = ['--use-fake-device-for-media-stream', '--use-fake-ui-for-media-stream'];
 
@@ -53,7 +52,6 @@ async function kept() {
 
 let server, browser, glyphs;
 before(async () => {
-  mkdirSync(SHOTS, { recursive: true });
   server = await startServer({ port: 0 });
   browser = await chromium.launch({ ...OPTIONS, args: [...OPTIONS.args, ...CAMERA] });
   const sprite = sharp(fileURLToPath(new URL('../../web-demo/pictures/examples.png', import.meta.url))).ensureAlpha();
@@ -211,24 +209,16 @@ visit('what is not a picture, and a name that is there already, are told', async
   assert.equal(await v.card(0).locator('input[type=text]').inputValue(), 'A');
 });
 
-for (const [name, options] of Object.entries({
-  wide: { viewport: { width: 1280, height: 900 } },
-  phone: { viewport: { width: 360, height: 740 } },
-  dark: { viewport: { width: 1280, height: 900 }, colorScheme: 'dark' },
-}))
-  visit(
-    `open to everyone, nothing sticks out: ${name}`,
-    async (v) => {
-      assert.deepEqual(await v.barriers(), []);
-      await v.page.click('#fill');
-      await v.page.waitForFunction((n) => document.querySelectorAll('.thumbs button').length === n, 3 * EACH);
-      await v.trains();
-      await v.page.click('#example');
-      await v.reads(EXAMPLES[0]);
-      assert.deepEqual(await v.barriers(), []);
-      const wide = await v.page.evaluate(() => document.documentElement.scrollWidth - innerWidth);
-      assert.ok(wide <= 0, `${wide} px stick out`);
-      await v.page.screenshot({ path: fileURLToPath(new URL(`pictures-${name}.png`, SHOTS)), fullPage: true });
-    },
-    options,
-  );
+visit(
+  'open to everyone, nothing sticks out',
+  async (v) => {
+    await v.openToEveryone('pictures-first');
+    await v.page.click('#fill');
+    await v.page.waitForFunction((n) => document.querySelectorAll('.thumbs button').length === n, 3 * EACH);
+    await v.trains();
+    await v.page.click('#example');
+    await v.reads(EXAMPLES[0]);
+    await v.openToEveryone('pictures-learned');
+  },
+  FIRST_LAYOUT,
+);

@@ -1,7 +1,9 @@
 // A visitor to the demo in headless Chromium: opens the page, draws, reads what it shows, and notes everything that
 // goes wrong on it.
+import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
+import { fileURLToPath } from 'node:url';
 import { chromium } from 'playwright-core';
 
 const ARGUMENTS = [
@@ -64,6 +66,22 @@ export const SHAPES = {
 };
 
 export const OPTIONS = { executablePath: process.env.CHROMIUM_PATH ?? '/usr/bin/chromium', args: ARGUMENTS };
+
+/** [width, height, colours]; a visit to all of them begins in the first. @type {[number, number, 'light' | 'dark'][]} */
+const LAYOUTS = [
+  [360, 640, 'dark'],
+  [360, 640, 'light'],
+  [800, 1000, 'light'],
+  [1280, 800, 'light'],
+  [1280, 800, 'dark'],
+];
+/** Options of a visit that ends in `openToEveryone`. */
+export const FIRST_LAYOUT = {
+  viewport: { width: LAYOUTS[0][0], height: LAYOUTS[0][1] },
+  colorScheme: LAYOUTS[0][2],
+  reducedMotion: 'reduce',
+};
+const SHOTS = new URL('../../build/screenshots/', import.meta.url);
 
 /** A name for this machine that is no secure place, as localhost is. */
 export const LAN = 'lan.test';
@@ -225,6 +243,20 @@ export class Visitor {
     const download = this.page.waitForEvent('download');
     await this.page.click('#export');
     return readFileSync(await (await download).path());
+  }
+
+  /** As the page stands it has no barrier in any layout, and nothing sticks out; a picture of each is made. */
+  async openToEveryone(name) {
+    for (const [width, height, colorScheme] of LAYOUTS) {
+      const layout = `${width}-${colorScheme}`;
+      await this.page.setViewportSize({ width, height });
+      await this.page.emulateMedia({ colorScheme });
+      await this.page.waitForTimeout(100);
+      assert.deepEqual(await this.barriers(), [], layout);
+      const wide = await this.page.evaluate(() => document.documentElement.scrollWidth - innerWidth);
+      assert.ok(wide <= 0, `${layout}: ${wide} px stick out`);
+      await this.page.screenshot({ path: fileURLToPath(new URL(`${name}-${layout}.png`, SHOTS)), fullPage: true });
+    }
   }
 
   /** What axe finds wrong, a line each. */
