@@ -210,6 +210,12 @@ static inline i8x16 u8x16_upper(i8x16 v) {
   typedef uint8_t u8x16 __attribute__((vector_size(16)));
   return (i8x16)((u8x16)v >> 4);
 }
+/* The smaller one of each two unsigned bytes. */
+static inline i8x16 u8x16_min(i8x16 a, i8x16 b) {
+  typedef uint8_t u8x16 __attribute__((vector_size(16)));
+  i8x16 is_less = (i8x16)((u8x16)a < (u8x16)b);
+  return (a & is_less) | (b & ~is_less);
+}
 /* Each of eight unsigned numbers shifted right. */
 static inline i16x8 u16x8_right(i16x8 v, int bits) {
   typedef uint16_t u16x8 __attribute__((vector_size(16)));

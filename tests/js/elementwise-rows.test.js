@@ -1,12 +1,12 @@
 /**
- * Elementwise operators give the bits of float32 arithmetic at every length of a row, for operands that move along it,
- * that stay, and that come again with each row.
+ * Elementwise operators give the bits of float32 arithmetic, and of whole numbers and booleans what JavaScript gives, at
+ * every length of a row, for operands that move along it, that stay, and that come again with each row.
  */
 
 import assert from 'node:assert/strict';
 import test from 'node:test';
 import { InferenceSession, Tensor } from '../../js/index.js';
-import { attribute, info, message, tensor } from '../bench/models/onnx_file.js';
+import { attribute, info, message, TYPES, tensor } from '../bench/models/onnx_file.js';
 import { batchUnit } from '../golden/recipe.js';
 
 const f = Math.fround;
@@ -43,8 +43,16 @@ const ATTRIBUTES = {
 };
 const BOUNDS = [-0.5, 0.25].map((x, i) => tensor(`bound${i}`, { type: 'float32', dims: [], data: Float32Array.of(x) }));
 
+const BOOLEANS = {
+  And: (a, b) => a !== 0 && b !== 0,
+  Or: (a, b) => a !== 0 || b !== 0,
+  Xor: (a, b) => (a !== 0) !== (b !== 0),
+};
+const BITS = { BitwiseAnd: (a, b) => a & b, BitwiseOr: (a, b) => a | b, BitwiseXor: (a, b) => a ^ b };
+const INTS = { Add: (a, b) => a + b, Sub: (a, b) => a - b, Mul: (a, b) => a * b };
+
 /** One node of the inputs named, matrices whose sizes are symbols of their own. */
-function model(op, names) {
+function model(op, names, type = 'float32') {
   const bounds = op === 'Clip' ? ['bound0', 'bound1'] : [];
   const node = message(
     ...[...names, ...bounds].map((name) => [1, name]),
@@ -57,32 +65,40 @@ function model(op, names) {
     [1, node],
     [2, 'g'],
     ...BOUNDS.slice(0, bounds.length).map((bound) => [5, bound]),
-    ...names.map((name) => [11, info(name, 1, [`${name}_rows`, `${name}_length`])]),
-    [12, info('y', 1, ['rows', 'length'])],
+    ...names.map((name) => [11, info(name, TYPES[type], [`${name}_rows`, `${name}_length`])]),
+    [12, info('y', TYPES[type], ['rows', 'length'])],
   );
-  const opsets = [['', 17], ...['com.microsoft', 'com.trainlet'].map((domain) => [domain, 1])];
+  const opsets = [['', 18], ...['com.microsoft', 'com.trainlet'].map((domain) => [domain, 1])];
   return message([1, 8], [7, graph], ...opsets.map(([domain, version]) => [8, message([1, domain], [2, version])]));
 }
 
 const numbers = (length, seed) => Float32Array.from({ length }, (_, i) => 2 * batchUnit(seed, i) - 1);
+/** Random, and many zeros; a byte that is true need not be 1. */
+const KINDS = {
+  float32: numbers,
+  bool: (length, seed) => Uint8Array.from(numbers(length, seed), (x) => (x < 0 ? 0 : 255 * x)),
+  uint8: (length, seed) => Uint8Array.from(numbers(length, seed), (x) => 256 * x),
+  int64: (length, seed) => BigInt64Array.from(numbers(length, seed), (x) => BigInt(Math.round(2 ** 40 * x))),
+};
 /** The bits, without the sign of a zero: of two zeros, either may be the larger. */
 const bits = (data) => [...new Uint32Array(Float32Array.from(data, (x) => (x === 0 ? 0 : x)).buffer)];
 const most = (each, axis) => Math.max(...each.map((dims) => dims[axis]));
 
 /** Each case: the rows and the length of every input; 1 is stretched. */
-async function check(op, compute, cases) {
+async function check(op, compute, cases, type = 'float32') {
   const names = cases[0].map((_, i) => `x${i}`);
-  const session = await InferenceSession.create(model(op, names), { worker: false, threads: 1 });
+  const session = await InferenceSession.create(model(op, names, type), { worker: false, threads: 1 });
   for (const each of cases) {
-    const inputs = each.map(([rows, length], i) => numbers(rows * length, 7 * length + i));
-    const feeds = Object.fromEntries(inputs.map((data, i) => [names[i], new Tensor(data, each[i])]));
+    const inputs = each.map(([rows, length], i) => KINDS[type](rows * length, 7 * length + i));
+    const feeds = Object.fromEntries(inputs.map((data, i) => [names[i], new Tensor(type, data, each[i])]));
     const at = (i, row, column) => inputs[i][(each[i][0] > 1 ? row * each[i][1] : 0) + (each[i][1] > 1 ? column : 0)];
     const wanted = Array.from({ length: most(each, 0) * most(each, 1) }, (_, k) => {
       const [row, column] = [Math.floor(k / most(each, 1)), k % most(each, 1)];
       return compute(...inputs.map((_, i) => at(i, row, column)));
     });
     const { y } = await session.run(feeds);
-    assert.deepEqual(bits(y.data), bits(wanted), `${op} of ${each.map((dims) => dims.join('×')).join(' and ')}`);
+    const asBits = type === 'float32' ? bits : (data) => [...y.data.constructor.from(data)];
+    assert.deepEqual(asBits(y.data), asBits(wanted), `${op} of ${each.map((dims) => dims.join('×')).join(' and ')}`);
   }
   await session.release();
 }
@@ -99,20 +115,21 @@ const stretched = (length) =>
     [[7, length], other],
     [other, [7, length]],
   ]);
-for (const [op, compute] of Object.entries(PAIRS))
-  test(op, () =>
-    check(op, compute, [
-      ...LENGTHS.map((n) => [
-        [1, n],
-        [1, n],
-      ]),
-      ...SHORT.flatMap(stretched),
-      [
-        [5, 1],
-        [1, 18],
-      ],
-    ]),
-  );
+const PAIRS_OF_ROWS = [
+  ...LENGTHS.map((n) => [
+    [1, n],
+    [1, n],
+  ]),
+  ...SHORT.flatMap(stretched),
+  [
+    [5, 1],
+    [1, 18],
+  ],
+];
+for (const [op, compute] of Object.entries(PAIRS)) test(op, () => check(op, compute, PAIRS_OF_ROWS));
+for (const [type, operators] of Object.entries({ bool: BOOLEANS, uint8: BITS, int64: INTS }))
+  for (const [op, compute] of Object.entries(operators))
+    test(`${op} of ${type}`, () => check(op, compute, PAIRS_OF_ROWS, type));
 for (const [op, compute] of Object.entries(GRADIENTS))
   test(op, () =>
     check(

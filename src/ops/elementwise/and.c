@@ -1,7 +1,7 @@
 /* And: y is true where both are, for bool, with NumPy broadcasting. */
 #include "ops/elementwise/comparison.h"
 
-BROADCAST_ROW_INTS(and_row, uint8_t, 1, (a != 0) & (b != 0) & 1)
+COMPARISON_BOOLS(and_row, u8x16_min(u8x16_min(a, b), one))
 
 OPERATOR(and) = {
     .name = "And",

@@ -238,8 +238,8 @@ const float *broadcast_stay(float same[16], const float *x) {
   return same;
 }
 
-const void *broadcast_same(float same[4], const void *x, size_t item) {
-  strided_fill(same, x, 16 / item, item);
+const void *broadcast_same(float same[16], const void *x, size_t item) {
+  strided_fill(same, x, 64 / item, item);
   return same;
 }
 

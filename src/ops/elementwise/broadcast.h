@@ -40,8 +40,8 @@ void broadcast_end(float *y, const float fours[4], size_t count);
 /* An operand that stays, as sixteen. */
 const float *broadcast_stay(float same[16], const float *x);
 
-/* An operand of `item` bytes that stays, as sixteen bytes of it. */
-const void *broadcast_same(float same[4], const void *x, size_t item);
+/* An operand of `item` bytes that stays, as 64 bytes of it. */
+const void *broadcast_same(float same[16], const void *x, size_t item);
 
 /* Defines the row `name`: y = EXPR of the four floats x. What is left in the end goes through the same loop, which is
  * there once: most operators have no shorter way than to be loaded with the page. */
@@ -110,21 +110,27 @@ const void *broadcast_same(float same[4], const void *x, size_t item);
  * those of one T, or of more where EXPR goes by bits. A b that is not there is a. */
 #define BROADCAST_ROW_INTS(name, T, item, EXPR)                                                                        \
   typedef T name##_vector __attribute__((vector_size(16), aligned(1), may_alias));                                     \
+  static inline void name##_put(T *y, const T *a_, const T *b_) {                                                      \
+    name##_vector a = *(const name##_vector *)a_, b = *(const name##_vector *)b_;                                      \
+    *(name##_vector *)y = (name##_vector)(EXPR);                                                                       \
+    (void)b;                                                                                                           \
+  }                                                                                                                    \
   static void name(const Node *n, void *y_, const void *const *in, unsigned moves, size_t count) {                     \
     enum { LANES = 16 / sizeof(T) };                                                                                   \
-    float same[2][4];                                                                                                  \
+    float same[2][16];                                                                                                 \
     T *y = y_;                                                                                                         \
-    const T *a_ = in[0], *b_ = in[n->in_count > 1];                                                                    \
     size_t step_a = moves & 1, step_b = moves >> (n->in_count > 1) & 1, i = 0, end = count * (item) / sizeof(T);       \
-    if (!step_a) a_ = broadcast_same(same[0], a_, item);                                                               \
+    const T *a_ = step_a ? in[0] : broadcast_same(same[0], in[0], item), *b_ = in[n->in_count > 1];                    \
     if (!step_b) b_ = broadcast_same(same[1], b_, item);                                                               \
-    for (; i + LANES <= end; i += LANES) {                                                                             \
-      name##_vector a = *(const name##_vector *)(a_ + i * step_a), b = *(const name##_vector *)(b_ + i * step_b);      \
-      *(name##_vector *)(y + i) = (name##_vector)(EXPR);                                                               \
-      (void)b;                                                                                                         \
+    for (; i + 4 * LANES <= end; i += 4 * LANES, a_ += 4 * LANES * step_a, b_ += 4 * LANES * step_b) {                 \
+      name##_put(y + i, a_, b_);                                                                                       \
+      name##_put(y + i + LANES, a_ + LANES, b_ + LANES);                                                               \
+      name##_put(y + i + 2 * LANES, a_ + 2 * LANES, b_ + 2 * LANES);                                                   \
+      name##_put(y + i + 3 * LANES, a_ + 3 * LANES, b_ + 3 * LANES);                                                   \
     }                                                                                                                  \
-    for (size_t at = i; i < end; i++) {                                                                                \
-      T a = a_[step_a ? i : i - at], b = b_[step_b ? i : i - at];                                                      \
+    for (; i + LANES <= end; i += LANES, a_ += LANES * step_a, b_ += LANES * step_b) name##_put(y + i, a_, b_);        \
+    for (; i < end; i++, a_++, b_++) {                                                                                 \
+      T a = *a_, b = *b_;                                                                                              \
       y[i] = (T)(EXPR);                                                                                                \
       (void)b;                                                                                                         \
     }                                                                                                                  \

@@ -1,7 +1,7 @@
 /* Or: y is true where one is, for bool, with NumPy broadcasting. */
 #include "ops/elementwise/comparison.h"
 
-BROADCAST_ROW_INTS(or_row, uint8_t, 1, ((a | b) != 0) & 1)
+COMPARISON_BOOLS(or_row, u8x16_min(a | b, one))
 
 OPERATOR(or) = {
     .name = "Or",

@@ -1,7 +1,7 @@
 /* Xor: y is true where a and b differ, for bool, with NumPy broadcasting. */
 #include "ops/elementwise/comparison.h"
 
-BROADCAST_ROW_INTS(xor_row, uint8_t, 1, ((a != 0) ^ (b != 0)) & 1)
+COMPARISON_BOOLS(xor_row, u8x16_min(a, one) ^ u8x16_min(b, one))
 
 OPERATOR(xor) = {
     .name = "Xor",
