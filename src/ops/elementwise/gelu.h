@@ -30,7 +30,8 @@ static inline f32x4 f32x4_gelu_slope(f32x4 x) {
 }
 
 static inline f32x4 fast_gelu_tanh(f32x4 x) { return f32x4_tanh((x * x * 0.0356774081f + 0.797884561f) * x); }
-static inline f32x4 f32x4_fast_gelu(f32x4 x) { return x * 0.5f * (fast_gelu_tanh(x) + 1.0f); }
+/* (1 + tanh u) / 2 = sigmoid 2u, which does not cancel where tanh u is near -1. */
+static inline f32x4 f32x4_fast_gelu(f32x4 x) { return x * f32x4_sigmoid((x * x * 0.0713548163f + 1.59576912f) * x); }
 static inline f32x4 f32x4_fast_gelu_slope(f32x4 x) {
   f32x4 t = fast_gelu_tanh(x);
   return ((t + 1.0f) + x * (1.0f - t * t) * (x * x * 0.107032224f + 0.797884561f)) * 0.5f;
