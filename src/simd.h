@@ -210,6 +210,21 @@ static inline i8x16 u8x16_upper(i8x16 v) {
   typedef uint8_t u8x16 __attribute__((vector_size(16)));
   return (i8x16)((u8x16)v >> 4);
 }
+/* v[index] of each byte of `index`, 0 for 16 and more. */
+static inline i8x16 i8x16_at(i8x16 v, i8x16 index) {
+#if defined(__wasm_simd128__)
+  return (i8x16)wasm_i8x16_swizzle((v128_t)v, (v128_t)index);
+#else
+  i8x16 y = {0};
+  for (int i = 0; i < 16; i++)
+    if ((uint8_t)index[i] < 16) y[i] = v[index[i]];
+  return y;
+#endif
+}
+/* The lower byte of each number of a, then of b. */
+static inline i8x16 i16x8_low_bytes(i16x8 a, i16x8 b) {
+  return __builtin_shufflevector((i8x16)a, (i8x16)b, 0, 2, 4, 6, 8, 10, 12, 14, 16, 18, 20, 22, 24, 26, 28, 30);
+}
 /* The smaller one of each two unsigned bytes. */
 static inline i8x16 u8x16_min(i8x16 a, i8x16 b) {
   typedef uint8_t u8x16 __attribute__((vector_size(16)));

@@ -39,6 +39,8 @@ Object.assign(DOMAINS, { LeakyReluGrad: 'com.microsoft', ClipGrad: 'com.trainlet
 const ATTRIBUTES = {
   LeakyRelu: [attribute('alpha', { float: ALPHA })],
   LeakyReluGrad: [attribute('alpha', { float: ALPHA })],
+  'BitShift left': [attribute('direction', 'LEFT')],
+  'BitShift right': [attribute('direction', 'RIGHT')],
   ClipGrad: [attribute('min', { float: -0.5 }), attribute('max', { float: 0.25 })],
 };
 const BOUNDS = [-0.5, 0.25].map((x, i) => tensor(`bound${i}`, { type: 'float32', dims: [], data: Float32Array.of(x) }));
@@ -48,7 +50,13 @@ const BOOLEANS = {
   Or: (a, b) => a !== 0 || b !== 0,
   Xor: (a, b) => (a !== 0) !== (b !== 0),
 };
-const BITS = { BitwiseAnd: (a, b) => a & b, BitwiseOr: (a, b) => a | b, BitwiseXor: (a, b) => a ^ b };
+const BITS = {
+  BitwiseAnd: (a, b) => a & b,
+  BitwiseOr: (a, b) => a | b,
+  BitwiseXor: (a, b) => a ^ b,
+  'BitShift left': (a, b) => (b < 8 ? (a << b) & 255 : 0),
+  'BitShift right': (a, b) => (b < 8 ? a >> b : 0),
+};
 const INTS = { Add: (a, b) => a + b, Sub: (a, b) => a - b, Mul: (a, b) => a * b };
 
 /** One node of the inputs named, matrices whose sizes are symbols of their own. */
@@ -57,7 +65,7 @@ function model(op, names, type = 'float32') {
   const node = message(
     ...[...names, ...bounds].map((name) => [1, name]),
     [2, 'y'],
-    [4, op],
+    [4, op.split(' ')[0]],
     ...(ATTRIBUTES[op] ?? []).map((a) => [5, a]),
     [7, DOMAINS[op] ?? ''],
   );
@@ -73,11 +81,11 @@ function model(op, names, type = 'float32') {
 }
 
 const numbers = (length, seed) => Float32Array.from({ length }, (_, i) => 2 * batchUnit(seed, i) - 1);
-/** Random, and many zeros; a byte that is true need not be 1. */
+/** Random, with many zeros and small bytes; a byte that is true need not be 1. */
 const KINDS = {
   float32: numbers,
   bool: (length, seed) => Uint8Array.from(numbers(length, seed), (x) => (x < 0 ? 0 : 255 * x)),
-  uint8: (length, seed) => Uint8Array.from(numbers(length, seed), (x) => 256 * x),
+  uint8: (length, seed) => Uint8Array.from(numbers(length, seed), (x) => (x < 0 ? -12 * x : 255 * x)),
   int64: (length, seed) => BigInt64Array.from(numbers(length, seed), (x) => BigInt(Math.round(2 ** 40 * x))),
 };
 /** The bits, without the sign of a zero: of two zeros, either may be the larger. */

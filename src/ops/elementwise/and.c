@@ -1,7 +1,7 @@
 /* And: y is true where both are, for bool, with NumPy broadcasting. */
 #include "ops/elementwise/comparison.h"
 
-COMPARISON_BOOLS(and_row, u8x16_min(u8x16_min(a, b), one))
+COMPARISON_BOOLS(and_row, u8x16_min(u8x16_min(a, b), with))
 
 OPERATOR(and) = {
     .name = "And",

@@ -22,18 +22,22 @@ static Status bit_shift_infer(Node *n) {
 static void bit_shift_row(const Node *n, void *y, const void *const *in, unsigned moves, size_t count) {
   arithmetic_row(of(n), n, y, in, moves, count);
 }
-/* Of bytes, apart: a block of the widest numbers takes longer than to shift them. */
-static void byte_row(const Node *n, void *y_, const void *const *in, unsigned moves, size_t count) {
-  const uint8_t *a = in[0], *b = in[1];
-  uint8_t *y = y_;
-  size_t step_a = moves & 1, step_b = moves >> 1 & 1;
-  bool is_left = of(n) == &lefts;
-  for (size_t i = 0; i < count; i++, a += step_a, b += step_b)
-    y[i] = *b > 7 ? 0 : is_left ? (uint8_t)(*a << *b) : (uint8_t)(*a >> *b);
+/* Of bytes, apart. With a power of 2 for each of 0 … 7 and 0 for the rest, a << b and a >> b are bits 0 … 7, and 7 …
+ * 14, of a product of 16 bits. */
+static const uint8_t left_powers[16] = {1, 2, 4, 8, 16, 32, 64, 128}, right_powers[16] = {128, 64, 32, 16, 8, 4, 2, 1};
+
+static inline i8x16 shifted(i8x16 a, i8x16 b, i8x16 powers, int down) {
+  i8x16 zero = {0}, power = i8x16_at(powers, b);
+  i16x8 low = (i16x8)i8x16_zip_low(a, zero) * (i16x8)i8x16_zip_low(power, zero);
+  i16x8 high = (i16x8)i8x16_zip_high(a, zero) * (i16x8)i8x16_zip_high(power, zero);
+  return i16x8_low_bytes(u16x8_right(low, down), u16x8_right(high, down));
 }
+BROADCAST_ROW_BYTES(left_bytes, left_powers, shifted(a, b, with, 0))
+BROADCAST_ROW_BYTES(right_bytes, right_powers, shifted(a, b, with, 7))
 
 static void bit_shift_run(const Node *n) {
-  broadcast_run(n, 2, n->in[0]->type == DTYPE_UINT8 ? byte_row : bit_shift_row);
+  BroadcastRow *bytes = of(n) == &lefts ? left_bytes : right_bytes;
+  broadcast_run(n, 2, n->in[0]->type == DTYPE_UINT8 ? bytes : bit_shift_row);
 }
 
 OPERATOR(bit_shift) = {

@@ -243,6 +243,8 @@ const void *broadcast_same(float same[16], const void *x, size_t item) {
   return same;
 }
 
+const int8_t broadcast_ones[16] = {1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1};
+
 const float *broadcast_rest(float fours[4], const float *x, size_t rest) {
   f32x4_store(fours, f32x4_load_up_to(x, rest));
   return fours;

@@ -43,6 +43,10 @@ const float *broadcast_stay(float same[16], const float *x);
 /* An operand of `item` bytes that stays, as 64 bytes of it. */
 const void *broadcast_same(float same[16], const void *x, size_t item);
 
+/* Sixteen times 1, which the compiler does not know: of the smaller of a byte and 1 it would make a comparison, which
+ * takes longer. */
+extern const int8_t broadcast_ones[16];
+
 /* Defines the row `name`: y = EXPR of the four floats x. What is left in the end goes through the same loop, which is
  * there once: most operators have no shorter way than to be loaded with the page. */
 #define BROADCAST_ROW_1(name, EXPR) BROADCAST_ROW_1_WITH(name, , EXPR)
@@ -134,4 +138,30 @@ const void *broadcast_same(float same[16], const void *x, size_t item);
       y[i] = (T)(EXPR);                                                                                                \
       (void)b;                                                                                                         \
     }                                                                                                                  \
+  }
+
+/* Defines the row `name` of bytes: y = EXPR of sixteen a and b, and sixteen bytes `with` from WITH. */
+#define BROADCAST_ROW_BYTES(name, WITH, EXPR)                                                                          \
+  static inline void name##_put(uint8_t *y, const uint8_t *a_, const uint8_t *b_, i8x16 with) {                        \
+    i8x16 a = i8x16_load(a_), b = i8x16_load(b_);                                                                      \
+    i8x16_store(y, EXPR);                                                                                              \
+  }                                                                                                                    \
+  static void name(const Node *n, void *y_, const void *const *in, unsigned moves, size_t count) {                     \
+    uint8_t *y = y_, rest[3][16] = {0};                                                                                \
+    float same[2][16];                                                                                                 \
+    const uint8_t *a = moves & 1 ? in[0] : broadcast_same(same[0], in[0], 1);                                          \
+    const uint8_t *b = moves & 2 ? in[1] : broadcast_same(same[1], in[1], 1);                                          \
+    i8x16 with = i8x16_load(WITH);                                                                                     \
+    size_t step_a = moves & 1, step_b = moves >> 1 & 1, i = 0;                                                         \
+    for (; i + 64 <= count; i += 64, a += 64 * step_a, b += 64 * step_b) {                                             \
+      name##_put(y + i, a, b, with);                                                                                   \
+      name##_put(y + i + 16, a + 16, b + 16, with);                                                                    \
+      name##_put(y + i + 32, a + 32, b + 32, with);                                                                    \
+      name##_put(y + i + 48, a + 48, b + 48, with);                                                                    \
+    }                                                                                                                  \
+    for (; i + 16 <= count; i += 16, a += 16 * step_a, b += 16 * step_b) name##_put(y + i, a, b, with);                \
+    memcpy(rest[0], a, count - i);                                                                                     \
+    memcpy(rest[1], b, count - i);                                                                                     \
+    name##_put(rest[2], rest[0], rest[1], with);                                                                       \
+    memcpy(y + i, rest[2], count - i);                                                                                 \
   }

@@ -49,28 +49,5 @@ static inline void comparison_store(uint8_t *y, i32x4 a, i32x4 b, i32x4 c, i32x4
 #define COMPARISON_OF_NUMBERS floats_row, doubles_row
 
 /* Defines the row `name` of booleans, EXPR of sixteen a and b: any byte but 0 is true, and the smaller one of it and
- * `one` is 1. The compiler does not know what `one` is, or it would compare, which takes longer. */
-#define COMPARISON_BOOLS(name, EXPR)                                                                                   \
-  static inline void name##_put(uint8_t *y, const uint8_t *a_, const uint8_t *b_, i8x16 one) {                         \
-    i8x16 a = i8x16_load(a_), b = i8x16_load(b_);                                                                      \
-    i8x16_store(y, EXPR);                                                                                              \
-  }                                                                                                                    \
-  static void name(const Node *n, void *y_, const void *const *in, unsigned moves, size_t count) {                     \
-    uint8_t *y = y_, rest[3][16] = {0};                                                                                \
-    float same[3][16];                                                                                                 \
-    const uint8_t *a = moves & 1 ? in[0] : broadcast_same(same[0], in[0], 1);                                          \
-    const uint8_t *b = moves & 2 ? in[1] : broadcast_same(same[1], in[1], 1);                                          \
-    i8x16 one = i8x16_load(broadcast_same(same[2], &(uint8_t){1}, 1));                                                 \
-    size_t step_a = moves & 1, step_b = moves >> 1 & 1, i = 0;                                                         \
-    for (; i + 64 <= count; i += 64, a += 64 * step_a, b += 64 * step_b) {                                             \
-      name##_put(y + i, a, b, one);                                                                                    \
-      name##_put(y + i + 16, a + 16, b + 16, one);                                                                     \
-      name##_put(y + i + 32, a + 32, b + 32, one);                                                                     \
-      name##_put(y + i + 48, a + 48, b + 48, one);                                                                     \
-    }                                                                                                                  \
-    for (; i + 16 <= count; i += 16, a += 16 * step_a, b += 16 * step_b) name##_put(y + i, a, b, one);                 \
-    memcpy(rest[0], a, count - i);                                                                                     \
-    memcpy(rest[1], b, count - i);                                                                                     \
-    name##_put(rest[2], rest[0], rest[1], one);                                                                        \
-    memcpy(y + i, rest[2], count - i);                                                                                 \
-  }
+ * `with` is 1. */
+#define COMPARISON_BOOLS(name, EXPR) BROADCAST_ROW_BYTES(name, broadcast_ones, EXPR)

@@ -1,7 +1,7 @@
 /* Or: y is true where one is, for bool, with NumPy broadcasting. */
 #include "ops/elementwise/comparison.h"
 
-COMPARISON_BOOLS(or_row, u8x16_min(a | b, one))
+COMPARISON_BOOLS(or_row, u8x16_min(a | b, with))
 
 OPERATOR(or) = {
     .name = "Or",

@@ -1,7 +1,7 @@
 /* Xor: y is true where a and b differ, for bool, with NumPy broadcasting. */
 #include "ops/elementwise/comparison.h"
 
-COMPARISON_BOOLS(xor_row, u8x16_min(a, one) ^ u8x16_min(b, one))
+COMPARISON_BOOLS(xor_row, u8x16_min(a, with) ^ u8x16_min(b, with))
 
 OPERATOR(xor) = {
     .name = "Xor",
