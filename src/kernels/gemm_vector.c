@@ -67,7 +67,7 @@ typedef struct Sums {
  * arithmetic for the last columns. */
 static inline __attribute__((always_inline)) void add_terms(const int rows, const int terms, const GemmSource *a,
                                                             const float *b, size_t stride, size_t count, Sums sums) {
-  f32x4 factor[2][8];
+  f32x4 factor[2][4];
   float *sum = sums.data, *next = sum + sums.stride;
   for (int i = 0; i < rows; i++)
     for (int k = 0; k < terms; k++)
@@ -99,13 +99,12 @@ static void add_rows(const Gemm *g, const float *b, size_t count, Sums sums) {
   memset(sums.data, 0, g->rows * sums.stride * sizeof(float));
   for (size_t k = 0; k < g->depth; k += terms, b += terms * stride) {
     size_t left = g->depth - k;
-    terms = left >= 8 && g->rows == 1 ? 8 : left >= 4 ? 4 : 1;
+    terms = left >= 4 ? 4 : 1;
     for (size_t i = 0; i < g->rows; i += 2) {
       GemmSource a = {g->a.data + i * g->a.line_stride + k * g->a.k_stride, g->a.line_stride, g->a.k_stride};
       Sums to = {sums.data + i * sums.stride, sums.stride};
       bool pair = i + 1 < g->rows;
-      if (terms == 8) add_terms(1, 8, &a, b, stride, count, to);
-      else if (terms == 4 && pair) add_terms(2, 4, &a, b, stride, count, to);
+      if (terms == 4 && pair) add_terms(2, 4, &a, b, stride, count, to);
       else if (terms == 4) add_terms(1, 4, &a, b, stride, count, to);
       else if (pair) add_terms(2, 1, &a, b, stride, count, to);
       else add_terms(1, 1, &a, b, stride, count, to);
