@@ -1,0 +1,78 @@
+/**
+ * Small models of today's exporters that once came out wrong (tests/golden/cases/README.md): outputs and losses are
+ * those of PyTorch, Keras and scikit-learn.
+ */
+
+import assert from 'node:assert/strict';
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import { generateArtifacts, InferenceSession, Tensor, TrainingSession } from '../../js/index.js';
+import { root } from '../../wasm/tools.mjs';
+
+const HERE = { worker: false, threads: 1 };
+const folder = join(root, 'tests/golden/cases');
+const names = readdirSync(folder).filter((name) => existsSync(join(folder, name, 'case.json')));
+
+/** A tensor of a note: `data` holds base64 of little-endian bytes, or the values. */
+function tensorOf({ type, dims, data }) {
+  if (typeof data !== 'string') return new Tensor(type, type.endsWith('int64') ? data.map(BigInt) : data, dims);
+  const bytes = Uint8Array.from(Buffer.from(data, 'base64'));
+  const { constructor } = new Tensor(type, [], [0]).data;
+  return new Tensor(type, new constructor(bytes.buffer), dims);
+}
+const tensorsOf = (notes) => Object.fromEntries(Object.entries(notes).map(([name, note]) => [name, tensorOf(note)]));
+
+function near(got, want, within, what) {
+  assert.equal(got.length, want.length, what);
+  for (let i = 0; i < want.length; i++)
+    if (typeof want[i] === 'string') assert.equal(got[i], want[i], `${what} at ${i}`);
+    else assert.ok(Math.abs(got[i] - want[i]) <= within, `${what} at ${i}: ${got[i]}, wanted ${want[i]}`);
+}
+
+const firstOf = (outputs) => Object.values(outputs)[0].data;
+
+/** Losses of steps, then the output for `test`; `within`: the note's own tolerance, absolute. */
+async function train(model, { loss, optimizer, options, steps, test: feeds, want, before }, within) {
+  const artifacts = await generateArtifacts(model, { loss, optimizer, ...options });
+  const session = await TrainingSession.create(artifacts, HERE);
+  if (before) near(firstOf(await session.predict(tensorsOf(feeds))), before, within, 'output before');
+  const losses = [];
+  for (const step of steps) losses.push((await session.step(tensorsOf(step))).loss);
+  near(losses, want.losses, within, 'losses');
+  if (want.after) near(firstOf(await session.predict(tensorsOf(feeds))), tensorOf(want.after).data, within, 'output');
+  await session.release();
+}
+
+async function run(model, { feeds, expected }, options, within) {
+  const session = await InferenceSession.create(model, { ...HERE, ...options });
+  const outputs = await session.run(tensorsOf(feeds));
+  for (const [name, note] of Object.entries(expected))
+    near(outputs[name].data, tensorOf(note).data, within, `output ${name}`);
+  await session.release();
+}
+
+/** `models/CASE` of one batch: the same feeds with a target in each step. */
+const asSteps = ({ feeds, target, loss, lr, expected, options }) => ({
+  loss,
+  options,
+  optimizer: { type: 'sgd', lr },
+  steps: expected.losses.map(() => ({ ...feeds, target })),
+  test: feeds,
+  before: expected.output.data,
+  want: { losses: expected.losses },
+});
+
+for (const name of names)
+  test(name, async () => {
+    const read = (file) => new Uint8Array(readFileSync(join(folder, name, file)));
+    const note = JSON.parse(Buffer.from(read('case.json')).toString('utf8'));
+    const within = note.within ?? 1e-4;
+    const model = read('model.onnx');
+    if (note.steps) await train(model, note, within);
+    else if (note.loss) await train(model, asSteps(note), within);
+    else {
+      const weights = existsSync(join(folder, name, 'new.safetensors')) ? read('new.safetensors') : undefined;
+      await run(model, note, weights && { weights }, within);
+    }
+  });
