@@ -4,7 +4,9 @@ const KEPT = 'trainlet-demo';
 const worker = /** @type {any} */ (self);
 
 worker.addEventListener('install', () => worker.skipWaiting());
-worker.addEventListener('activate', (event) => event.waitUntil(worker.clients.claim()));
+// The page is controlled from its first visit on. Activation must not wait for that: in Firefox claim() waits for every
+// worker of the page, the engine's helper threads never answer while they sleep, and all fetches wait for activation.
+worker.addEventListener('activate', () => void worker.clients.claim());
 worker.addEventListener('message', (event) => event.waitUntil(keepAll(event.data, event.ports[0])));
 worker.addEventListener('fetch', (event) => {
   const { method, url } = event.request;

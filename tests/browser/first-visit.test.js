@@ -1,0 +1,110 @@
+// A first visit to each page of the demo, in new profiles of Chromium and Firefox: once the service worker controls the
+// page, each button that trains does so.
+import assert from 'node:assert/strict';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { createServer } from 'node:http';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { after, before, test } from 'node:test';
+import { setTimeout as pause } from 'node:timers/promises';
+import { startServer } from '../../js/cli/serve-demo.js';
+import { startFirefox } from './firefox.js';
+import { launchIn } from './visitor.js';
+
+const PATIENCE_MS = 60_000;
+const STEP = '^Step \\d+ of 200';
+/** `first` is pressed to have something to train on; `draws`: a digit is drawn and added. */
+const VISITS = [
+  { page: '', draws: true, button: '#go', trained: STEP },
+  { page: '', button: '#wrong', trained: STEP },
+  { page: 'pictures/', first: '#fill', button: '#go', trained: '^Learned \\d+ pictures' },
+  { page: 'writer/', first: '#author', button: '#go', trained: '^Learning, round 1' },
+];
+
+/** Runs in the page. Resolves with what the page says of its progress and of its trouble. @param {VISITS[0]} visit */
+async function press({ draws, first, button, trained }) {
+  const $ = (selector) => document.querySelector(selector);
+  const until = async (isSo) => {
+    while (!isSo() && $('#trouble').hidden) await new Promise((resolve) => setTimeout(resolve, 20));
+  };
+  await until(() => navigator.serviceWorker.controller && !document.querySelector('[aria-busy=true]'));
+  if (draws) {
+    $('#labels input').click();
+    for (const key of [' ', ...Array(20).fill('ArrowDown'), ' ', 'Enter'])
+      $('#pad').dispatchEvent(new KeyboardEvent('keydown', { key }));
+    await until(() => $('#gallery button'));
+  }
+  if (first) $(first).click();
+  await until(() => !$(button).disabled);
+  $(button).click();
+  await until(() => new RegExp(trained).test($('#pace').textContent));
+  return { pace: $('#pace').textContent, trouble: $('#trouble-words').textContent };
+}
+
+let demo, front, visit, hear;
+before(async () => {
+  demo = await startServer({ port: 0 });
+  front = createServer(answer);
+});
+after(() => demo.close());
+
+/** The demo's server, with a script in each page that presses and posts what came of it. */
+async function answer(request, response) {
+  if (request.method === 'POST') {
+    hear(await new Response(request).json());
+    return response.end();
+  }
+  if (request.url === '/press.js') {
+    const posts = `${press}\nfetch('/talk', { method: 'POST', body: JSON.stringify(await press(${JSON.stringify(visit)})) });`;
+    return response.setHeader('content-type', 'text/javascript').end(posts);
+  }
+  const found = await fetch(new URL(request.url, demo.url));
+  for (const [name, value] of found.headers)
+    if (!/^content-(encoding|length)$/.test(name)) response.setHeader(name, value);
+  const isPage = found.headers.get('content-type').startsWith('text/html');
+  const body = Buffer.from(await found.arrayBuffer());
+  response.writeHead(found.status).end(isPage ? `${body}<script type="module" src="/press.js"></script>` : body);
+}
+
+/** Each opens an address in a profile that it makes and removes. */
+const BROWSERS = {
+  Firefox: (url) => startFirefox(url),
+  async Chromium(url) {
+    const profile = mkdtempSync(path.join(tmpdir(), 'trainlet-chromium-'));
+    const context = await launchIn(profile);
+    const page = await context.newPage();
+    await page.goto(url);
+    return {
+      ended: new Promise(() => {}),
+      close: async () => {
+        await context.close();
+        rmSync(profile, { recursive: true, force: true, maxRetries: 5 });
+      },
+    };
+  },
+};
+
+for (const [name, open] of Object.entries(BROWSERS))
+  for (const each of VISITS)
+    test(`${name}: on a first visit to /${each.page}, ${each.button} trains`, { timeout: 180_000 }, async () => {
+      visit = each;
+      const heard = new Promise((resolve) => {
+        hear = resolve;
+      });
+      await new Promise((resolve) => {
+        front.listen(0, 'localhost', resolve);
+      });
+      const browser = await open(`http://localhost:${front.address().port}/${each.page}`);
+      try {
+        const late = pause(PATIENCE_MS, { pace: 'nothing was posted in time' }, { ref: false });
+        const { pace, trouble } = await Promise.race([heard, late, browser.ended.then((pace) => ({ pace }))]);
+        assert.equal(trouble, '', pace);
+        assert.match(pace, new RegExp(each.trained));
+      } finally {
+        await browser.close();
+        front.closeAllConnections();
+        await new Promise((resolve) => {
+          front.close(resolve);
+        });
+      }
+    });
