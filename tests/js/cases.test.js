@@ -18,8 +18,8 @@ const names = readdirSync(folder).filter((name) => existsSync(join(folder, name,
 function tensorOf({ type, dims, data }) {
   if (typeof data !== 'string') return new Tensor(type, type.endsWith('int64') ? data.map(BigInt) : data, dims);
   const bytes = Uint8Array.from(Buffer.from(data, 'base64'));
-  const { constructor } = new Tensor(type, [], [0]).data;
-  return new Tensor(type, new constructor(bytes.buffer), dims);
+  const Elements = new Tensor(type, [], [0]).data.constructor;
+  return new Tensor(type, new Elements(bytes.buffer), dims);
 }
 const tensorsOf = (notes) => Object.fromEntries(Object.entries(notes).map(([name, note]) => [name, tensorOf(note)]));
 
