@@ -3,6 +3,8 @@
 
 #include <string.h>
 
+#include "graph/known.h"
+
 /* Takes one `d` out of the list; false when it is not there. */
 static bool cancel(Dim *symbols, int *count, Dim d) {
   for (int i = 0; i < *count; i++) {
@@ -44,7 +46,7 @@ Status dims_known(const Node *n, int input, const Dim **dims, int *count) {
   size_t length;
   *dims = NULL;
   *count = 0;
-  bool later = has_in(n, input) && !n->in[input]->known && n->in[input]->kind == VALUE_NODE && has_symbols(n->graph);
+  bool later = has_in(n, input) && n->in[input]->kind == VALUE_NODE && !known_of(n->in[input]) && has_symbols(n->graph);
   if (!later) return node_known(n, input, dims, count);
   if (!shape_count(&n->in[input]->shape, &length) || length > RANK_MAX)
     return node_await(n, input, "input %d ('%.64s') has a length that depends on fed values", input,

@@ -147,8 +147,6 @@ Value *graph_value(Graph *g, const char *name, DType type, const Shape *shape, V
   return v;
 }
 
-enum { KNOWN_MAX = 64 };
-
 /* Small integer constants are known as dims, so that shapes and axes are folded along the way. */
 bool graph_know(Graph *g, Value *v) {
   size_t count;

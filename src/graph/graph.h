@@ -222,6 +222,7 @@ Status graph_rename(Graph *g, Value *v, const char *stem); /* to graph_fresh_nam
 const char *graph_fresh_name(Graph *g, const char *stem);  /* "stem", or "stem_1" … if taken */
 char *graph_list_names(Value *const *values, int count, const char *between,
                        Arena *arena); /* one text; NULL when memory is out */
+enum { KNOWN_MAX = 64 };              /* elements of Value.known, at most */
 bool graph_know(Graph *g, Value *v); /* sets `known` from the data of a small integer value; false when memory is out */
 const char *graph_metadata(const Graph *g, const char *key); /* NULL when absent */
 Status graph_set_metadata(Graph *g, const char *key, const char *text);

@@ -25,6 +25,10 @@ static bool all_numbers(const Value *v) {
   return v->known != NULL;
 }
 
+static void settle(Value *v) {
+  if (v && v->kind == VALUE_CONSTANT) v->settled = true;
+}
+
 static bool compute(Value *v, int depth);
 
 static bool run(Node *n, int depth) {
@@ -32,6 +36,7 @@ static bool run(Node *n, int depth) {
   for (int i = 0; i < n->in_count; i++)
     if (n->in[i] && !compute(n->in[i], depth - 1)) return false;
   if (!work_may_go_ahead(n)) return false;
+  for (int i = 0; i < n->in_count; i++) settle(n->in[i]);
   for (int i = 0; i < n->out_count; i++)
     if (n->out[i] && !allocate(n->out[i])) return false;
   if (!(n->scratch = arena_alloc(n->graph->arena, n->scratch_bytes + 64))) return false;
@@ -45,7 +50,7 @@ static bool run(Node *n, int depth) {
 /* Stops at the first value that cannot be had, and computes nothing twice: it takes the time of one path and of what is
  * kept. */
 static bool compute(Value *v, int depth) {
-  if (v->kind == VALUE_CONSTANT) return v->settled = true;
+  if (v->kind == VALUE_CONSTANT) return true;
   if (v->kind != VALUE_NODE || v->type == DTYPE_NONE || !v->producer || depth == 0) return false;
   if (v->ahead) return true;
   if (!all_numbers(v)) return run(v->producer, depth);
@@ -54,7 +59,11 @@ static bool compute(Value *v, int depth) {
   return v->ahead = true;
 }
 
-const void *known_data(Value *v) { return compute(v, DEPTH_MAX) ? v->data : NULL; }
+const void *known_data(Value *v) {
+  if (!compute(v, DEPTH_MAX)) return NULL;
+  settle(v);
+  return v->data;
+}
 
 const Dim *known_of(Value *v) {
   if (!v->known && v->kind == VALUE_NODE && v->producer && known_data(v)) graph_know(v->producer->graph, v);

@@ -111,7 +111,17 @@ Status node_axis(const Node *n, int64_t axis, int rank, int *out) {
   return STATUS_OK;
 }
 
-bool node_is_known(const Node *n, int input) { return has_in(n, input) && n->in[input]->known != NULL; }
+static bool is_small_integer(const Value *v) {
+  size_t count;
+  return (v->type == DTYPE_INT64 || v->type == DTYPE_INT32 || v->type == DTYPE_BOOL) && v->shape.rank <= 1 &&
+         shape_is_concrete(&v->shape) && shape_count(&v->shape, &count) && count <= KNOWN_MAX;
+}
+
+bool node_is_known(const Node *n, int input) {
+  if (!has_in(n, input)) return false;
+  Value *v = n->in[input];
+  return v->known || (is_small_integer(v) && known_of(v));
+}
 
 #define UNKNOWN "input %d ('%.64s') must be known before the run, it is computed from fed values"
 
@@ -138,8 +148,6 @@ bool node_is_concrete(const Node *n) {
 void *node_params(Node *n, size_t bytes) { return n->params = arena_alloc(n->graph->arena, bytes); }
 
 /* ---- outputs ---- */
-
-enum { KNOWN_MAX = 64 };
 
 Status node_output(Node *n, int i, DType type, const Shape *shape) {
   if (!has_out(n, i)) return STATUS_OK;

@@ -192,6 +192,7 @@ Status node_contents(const Node *n, int input, const void **data);
 /* When this input's contents are missing: STATUS_LATER if the node can wait until a session has computed them, else
  * unsupported-op with the sentence. */
 Status node_await(const Node *n, int input, const char *format, ...) __attribute__((format(printf, 3, 4)));
+/* Whether in[input]->known is there; computes it now if that needs only constants and the value is a small integer. */
 bool node_is_known(const Node *n, int input);
 void *node_params(Node *n, size_t bytes); /* zeroed; NULL when memory is out: return STATUS_OUT_OF_MEMORY then */
 #define NODE_PARAMS(n, Type) ((Type *)node_params(n, sizeof(Type)))

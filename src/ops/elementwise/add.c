@@ -21,7 +21,7 @@ OPERATOR(add) = {
     .flags = OP_FLOAT64 | OP_ALONG_AXIS,
     .infer = arithmetic_infer,
     .run = arithmetic_run,
-    .own = &(const Arithmetic){add_row, add_floats, add_ints, .int64 = add_int64},
+    .own = &(const Arithmetic){add_row, add_floats, add_ints, .int64 = add_int64, .of_sizes = true},
     .grad = GRADIENT(add_grad),
     .cases = CASES({"f32[2,3] f32[2,3]"}, {"f32[2,5] f32[]"}, {"f32[1] f32[7]"}, {"f32[3,5] f32[5]"},
                    {"f32[2,3,2,3] f32[3,1,1]"}, {"f32[2,1,3] f32[4,1]"}, {"f32[3,1] f32[2,3,5]"}, {"f32[0,3] f32[3]"},

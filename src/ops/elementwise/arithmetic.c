@@ -7,14 +7,23 @@
 
 static const Arithmetic *own(const Node *n) { return n->op->own; }
 
+/* The result of a symbol and a number, or of two symbols; -1 if it may be negative: symbols stand for sizes. */
+static Dim symbolic(const Node *n, const Arithmetic *f, Dim a, Dim b) {
+  if (dim_is_number(b) && f->ints(2, b) == 2 && f->ints(3, b) == 3) return a;
+  if (dim_is_number(a) && f->ints(a, 2) == 2 && f->ints(a, 3) == 3) return b;
+  bool sizes = (dim_is_symbol(a) || a >= 0) && (dim_is_symbol(b) || b >= 0);
+  return f->of_sizes && sizes ? graph_fresh_dim(n->graph) : -1;
+}
+
 static void output_known(Node *n, const Arithmetic *arithmetic) {
   int count = n->in_count == 2 && arithmetic->ints ? broadcast_known_count(n) : -1;
   Dim y[BROADCAST_KNOWN];
   if (count < 0) return;
   for (int i = 0; i < count; i++) {
     Dim a = broadcast_known_at(n, 0, i), b = broadcast_known_at(n, 1, i);
-    if (dim_is_symbol(a) || dim_is_symbol(b)) return;
-    y[i] = arithmetic->ints(a, b);
+    bool open = dim_is_symbol(a) || dim_is_symbol(b);
+    y[i] = open ? symbolic(n, arithmetic, a, b) : arithmetic->ints(a, b);
+    if (open && !dim_is_symbol(y[i])) return;
   }
   node_output_known(n, 0, y, count);
 }

@@ -14,6 +14,7 @@ typedef struct Arithmetic {
   uint64_t (*naturals)(uint64_t a, uint64_t b); /* of uint64 where that is another function than of int64 */
   float alpha;                                  /* what the attribute is where it is not said */
   BroadcastRow *int64;                          /* of int64, and of uint64 without `naturals`; NULL: by `ints` */
+  bool of_sizes;                                /* of two sizes it is a size */
   BroadcastRow *bits;                           /* of every integer type, by their bytes; NULL: by `ints` */
 } Arithmetic;
 

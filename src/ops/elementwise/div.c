@@ -25,7 +25,7 @@ OPERATOR(div) = {
     .flags = OP_FLOAT64 | OP_ALONG_AXIS,
     .infer = arithmetic_infer,
     .run = arithmetic_run,
-    .own = &(const Arithmetic){div_row, div_floats, div_ints, div_naturals, .int64 = div_int64},
+    .own = &(const Arithmetic){div_row, div_floats, div_ints, div_naturals, .int64 = div_int64, .of_sizes = true},
     .grad = GRADIENT(div_grad),
     .cases = CASES({"f32[2,3] f32[2,3]:0.5..2"}, {"f32[2,5] f32[5]:-2..-0.5"}, {"f32[3,1] f32[]:0.5..2"},
                    {"i64[3]=-7,7,7 i64[3]=2,-1,0"}, {"v:i64[3]=-7,7,7 v:i64[3]=2,-1,0"}, {"v:i32[2]=9,7 v:i32[]=2"}),

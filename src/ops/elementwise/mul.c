@@ -23,7 +23,7 @@ OPERATOR(mul) = {
     .flags = OP_FLOAT64 | OP_ALONG_AXIS,
     .infer = arithmetic_infer,
     .run = arithmetic_run,
-    .own = &(const Arithmetic){mul_row, mul_floats, mul_ints, .int64 = mul_int64},
+    .own = &(const Arithmetic){mul_row, mul_floats, mul_ints, .int64 = mul_int64, .of_sizes = true},
     .grad = GRADIENT(mul_grad),
     .cases = CASES({"f32[2,3] f32[2,3]"}, {"f32[2,3,2] f32[3,1]"}, {"f32[70,5] f32[70,1]"}, {"f32[2,6,3] f32[6,1]"},
                    {"f32[] f32[5]"}, {"i64[2]=5,7 i64[2]=-3,9"}, {"v:i64[2]=5,7 v:i64[2]=-3,9"},

@@ -9,7 +9,7 @@
 static void gather_known(Node *n) {
   const Value *x = n->in[0], *indices = n->in[1];
   Dim picked[64];
-  if (!x->known || x->shape.rank != 1 || !indices->known || in_count(n, 1) > 64) return;
+  if (!node_is_known(n, 0) || x->shape.rank != 1 || !node_is_known(n, 1) || in_count(n, 1) > 64) return;
   for (size_t i = 0; i < in_count(n, 1); i++) {
     int64_t at = dim_is_symbol(indices->known[i]) ? -1 : index_wrap(indices->known[i], x->shape.dim[0]);
     if (at < 0) return;

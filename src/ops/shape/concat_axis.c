@@ -40,7 +40,7 @@ static void join_known(Node *n) {
   size_t count = 0;
   for (int i = 0; i < n->in_count; i++) {
     const Value *x = n->in[i];
-    if (!x->known || x->shape.rank != 1 || count + in_count(n, i) > 64) return;
+    if (!node_is_known(n, i) || x->shape.rank != 1 || count + in_count(n, i) > 64) return;
     for (size_t k = 0; k < in_count(n, i); k++) all[count++] = x->known[k];
   }
   node_output_known(n, 0, all, (int)count);

@@ -45,6 +45,8 @@ static Status read_widths(Node *n, Pad *p) {
   TRY(dims_known(n, 1, &widths, &count));
   if (!widths) return STATUS_OK; /* later */
   if (count != 2 * axis_count) return node_invalid(n, "it has %d widths for %d dimensions", count, axis_count);
+  for (int i = 0; i < count; i++)
+    if (dim_is_symbol(widths[i])) return STATUS_OK;
   p->known = true;
   for (int i = 0; i < axis_count; i++) {
     Dim begin = widths[i], end = widths[axis_count + i];
