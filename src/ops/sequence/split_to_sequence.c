@@ -2,12 +2,17 @@
  * smaller), or of 1. */
 #include "graph/sequence.h"
 
-/* Sizes of the parts; *count is 0 on failure. */
-static Status part_sizes(const Node *n, Dim whole, int64_t **sizes, int *count) {
+/* Sizes of the parts; *count is 0 on failure. A list of sizes does not need the whole: Split compares them. */
+static Status part_sizes(const Node *n, int axis, int64_t **sizes, int *count) {
+  Dim whole = n->in[0]->shape.dim[axis];
   const Dim *given = NULL;
   int given_count = 0;
   if (has_in(n, 1)) TRY(node_known(n, 1, &given, &given_count));
   bool chunks = !given || n->in[1]->shape.rank == 0;
+  if (chunks && !dim_is_number(whole))
+    return node_await(n, 0, "the size of axis %d must be known before the run", axis);
+  for (int i = 0; i < given_count; i++)
+    if (dim_is_symbol(given[i])) return node_await(n, 1, "the sizes of the parts must be known before the run");
   Dim size = given && chunks ? given[0] : 1;
   if (chunks && (size < 1 || whole / size >= SEQUENCE_MAX))
     return node_invalid(n, "%lld elements cannot be cut into parts of %lld", (long long)whole, (long long)size);
@@ -38,9 +43,7 @@ static Status split_to_sequence_compose(Compose *c) {
   int64_t *sizes;
   if (value_is_sequence(n->in[0])) return node_invalid(n, "input 0 is a sequence, it must be a tensor");
   TRY(node_axis(n, node_int(n, "axis", 0), n->in[0]->shape.rank, &axis));
-  Dim whole = n->in[0]->shape.dim[axis];
-  if (!dim_is_number(whole)) return node_await(n, 0, "the size of axis %d must be known before the run", axis);
-  TRY(part_sizes(n, whole, &sizes, &count));
+  TRY(part_sizes(n, axis, &sizes, &count));
   if (count > SEQUENCE_MAX)
     return node_fail(n, STATUS_UNSUPPORTED_OP, "it makes %d parts, we have up to %d", count, SEQUENCE_MAX);
   Node *split = count ? emit_split(g, n->in[0], axis, sizes, count) : NULL;
