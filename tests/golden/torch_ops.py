@@ -365,7 +365,8 @@ def scatter_nd(x, a):
     if reduction in ("none", "add"):
         return [x[0].index_put(places, x[2], accumulate=reduction == "add")]
     kind = {"mul": "prod", "max": "amax", "min": "amin"}[reduction]
-    return [x[0].scatter_reduce(0, places[0], x[2], kind)]
+    rows = places[0].view(-1, *[1] * (x[2].dim() - 1)).expand_as(x[2])
+    return [x[0].scatter_reduce(0, rows, x[2], kind)]
 
 
 def scatter_elements(x, a):

@@ -1,5 +1,6 @@
 /* ScatterElements: puts updates into data (or adds them, multiplies by them, …) at the index along an axis, in each
- * line separately. An index out of range is ignored.  dData = dy, 0 where it was replaced; dUpdates = dy there. */
+ * line separately. An index out of range is ignored.  dData = dy, 0 where it was replaced; dUpdates = dy there; of max
+ * and min, the elements that are y share dy; of mul, dy times the other factors. */
 #include <string.h>
 
 #include "kernels/copy.h"
@@ -52,9 +53,12 @@ static void add(const Node *n, const ElementsRun *run) {
 
 static void reduce(const Node *n, const ElementsRun *run) {
   ScatterKind kind = scatter_kind(n);
-  for (size_t i = 0; i < run->count; i++) {
+  DType type = n->in[0]->type;
+  size_t item = dtype_bytes(type);
+  const char *from = (const char *)n->in[2]->data + run->from * item;
+  for (size_t i = 0; i < run->count; i++, from += item) {
     ptrdiff_t at = elements_at(run, i);
-    if (at >= 0) scatter_row(kind, out_f32(n, 0) + at, in_f32(n, 2) + run->from + i, 1, sizeof(float));
+    if (at >= 0) scatter_row(kind, type, (char *)n->out[0]->data + (size_t)at * item, from, 1);
   }
 }
 
@@ -62,7 +66,8 @@ static void scatter_elements_run(const Node *n) {
   size_t bytes = out_count(n, 0) * dtype_bytes(n->in[0]->type);
   if (bytes && n->out[0]->data != n->in[0]->data) memmove(n->out[0]->data, n->in[0]->data, bytes);
   ScatterKind kind = scatter_kind(n);
-  elements_each(n, &n->in[0]->shape, 1, kind == SCATTER_NONE ? put : kind == SCATTER_ADD ? add : reduce);
+  bool adds = kind == SCATTER_ADD && n->in[0]->type == DTYPE_FLOAT32;
+  elements_each(n, &n->in[0]->shape, 1, kind == SCATTER_NONE ? put : adds ? add : reduce);
 }
 
 static Status scatter_elements_grad(Grad *g) {
@@ -81,7 +86,13 @@ OPERATOR(scatter_elements) = {
     .cases = CASES({"f32[3,4] v:i64[2,4]=0,1,2,0,1,2,-3,2 f32[2,4]"},
                    {"f32[3,4] v:i64[3,2]=0,3,2,-4,1,0 f32[3,2]", "axis=1"},
                    {"f32[3,4] v:i64[3,2]=0,3,2,2,1,1 f32[3,2]", "axis=1 reduction=add", 16},
-                   {"f32[4] v:i64[3]=3,1,3 f32[3]", "reduction=mul", 16, 0, "its factors' gradient is not written"},
-                   {"f32[4] v:i64[3]=3,1,3 f32[3]", "reduction=max", 18, 0, "its gradient is not written"},
+                   {"f32[4] v:i64[3]=3,1,3 f32[3]", "reduction=mul", 16},
+                   {"v:f32[5]=2,0,0,3,0 v:i64[5]=3,1,3,2,2 v:f32[5]=2,3,0,0,4", "reduction=mul", 16},
+                   {"f32[3,4] v:i64[3,2]=0,3,2,2,1,1 f32[3,2]", "axis=1 reduction=max", 18},
+                   {"f32[4] v:i64[3]=3,1,3 f32[3]", "reduction=min", 18},
+                   {"v:f32[4]=1,2,3,5 v:i64[6]=0,0,1,2,2,2 v:f32[6]=1,0,4,4,4,3", "reduction=max", 18, .kink = true},
+                   {"v:f64[2]=1,2 v:i64[3]=0,0,1 v:f64[3]=3,2,-1", "reduction=min", 18, .no_grad = "float64"},
+                   {"v:i64[3]=1,2,3 v:i64[4]=0,2,2,-3 v:i64[4]=5,-1,4,2", "reduction=add", 16},
+                   {"v:i32[3]=1,2,3 v:i64[4]=0,2,2,-3 v:i32[4]=5,-1,4,2", "reduction=max", 18},
                    {"v:i64[4]=1,2,3,4 v:i32[2]=0,2 v:i64[2]=9,8", NULL, 11}),
 };

@@ -1,6 +1,6 @@
 /* ScatterND: puts updates into data (or adds them, multiplies by them, …) at the slices that an index tensor names.
  * ops/index/nd_index.h has the shapes. An index out of range is ignored.  dData = dy, 0 where it was replaced; dUpdates
- * = dy there. */
+ * = dy there; of max and min, the elements that are y share dy; of mul, dy times the other factors. */
 #include <string.h>
 
 #include "ops/index/nd_index.h"
@@ -36,13 +36,13 @@ static void scatter_nd_run(const Node *n) {
   ScatterKind kind = scatter_kind(n);
   NdIndexRun run = nd_index_run(n, &data->shape, 1);
   if (out_count(n, 0) && y != data->data) memmove(y, data->data, out_count(n, 0) * item);
-  if (kind == SCATTER_ADD && slice == 1) {
+  if (kind == SCATTER_ADD && slice == 1 && data->type == DTYPE_FLOAT32) {
     add_numbers(&run, rows, (const float *)from, (float *)y);
     return;
   }
   for (size_t r = 0; r < rows && slice; r++, from += slice * item) {
     ptrdiff_t at = nd_index_at(&run, r);
-    if (at >= 0) scatter_row(kind, y + (size_t)at * item, from, slice, item);
+    if (at >= 0) scatter_row(kind, data->type, y + (size_t)at * item, from, slice);
   }
 }
 
@@ -59,9 +59,10 @@ OPERATOR(scatter_nd) = {
     .grad = GRADIENT(scatter_nd_grad),
     .cases = CASES({"f32[4,3] v:i64[2,1]=3,1 f32[2,3]"}, {"f32[4,3] v:i64[2,2]=3,1,0,-1 f32[2]"},
                    {"f32[4,3] v:i64[3,1]=3,1,3 f32[3,3]", "reduction=add", 16},
-                   {"f32[4] v:i64[3,1]=3,1,3 f32[3]", "reduction=mul", 16, 0, "its factors' gradient is not written"},
-                   {"f32[4] v:i64[3,1]=3,1,3 f32[3]", "reduction=max", 18, 0, "its gradient is not written"},
-                   {"f32[4] v:i64[3,1]=3,1,3 f32[3]", "reduction=min", 18, 0, "its gradient is not written"},
+                   {"f32[4] v:i64[3,1]=3,1,3 f32[3]", "reduction=mul", 16},
+                   {"f32[4] v:i64[3,1]=3,1,3 f32[3]", "reduction=max", 18},
+                   {"f32[4,2] v:i64[3,1]=3,1,3 f32[3,2]", "reduction=min", 18},
+                   {"v:i64[4]=1,2,3,4 v:i64[3,1]=3,0,3 v:i64[3]=9,8,7", "reduction=add", 16},
                    {"v:i64[4]=1,2,3,4 v:i64[2,1]=0,2 v:i64[2]=9,8", NULL, 11},
                    {"f32[2] v:i64[1,1]=2 f32[1]", .no_grad = "an index out of range"}),
 };

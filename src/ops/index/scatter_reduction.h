@@ -11,12 +11,11 @@ typedef enum ScatterKind {
   SCATTER_KINDS
 } ScatterKind;
 
-/* The attribute `reduction`; all but none are of float. Data and updates must be of one type. */
+/* The attribute `reduction`; all but none are of numbers. Data and updates must be of one type. */
 Status scatter_infer(const Node *n, ScatterKind *out);
 /* The same of a node that passed infer. */
 ScatterKind scatter_kind(const Node *n);
 /* to[i] = to[i] ∘ from[i] */
-void scatter_row(ScatterKind kind, void *to, const void *from, size_t count, size_t item);
-/* dData: dy with zeros where an update has replaced it; dUpdates: dy there by `gather`. Refuses where the reduction has
- * none. */
+void scatter_row(ScatterKind kind, DType type, void *to, const void *from, size_t count);
+/* dData and dUpdates, the latter read by the operator `gather` with the attributes, which both have. */
 Status scatter_grad(Grad *g, const char *gather, AttrList attrs);
