@@ -61,7 +61,14 @@ export const WITHOUT_ROWS = {
     'ai.onnx.ml.DictVectorizer',
     'ai.onnx.ml.ZipMap',
   ],
-  'of strings': ['RegexFullMatch', 'StringConcat', 'StringNormalizer', 'StringSplit', 'ai.onnx.ml.CategoryMapper'],
+  'of strings': [
+    'RegexFullMatch',
+    'StringConcat',
+    'StringNormalizer',
+    'StringSplit',
+    'ai.onnx.ml.CategoryMapper',
+    'com.microsoft.Tokenizer',
+  ],
   'stands only in a training model, beside what it belongs to': [
     'MaxPoolGrad',
     'com.microsoft.InPlaceAccumulatorV2',

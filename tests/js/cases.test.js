@@ -27,7 +27,8 @@ function near(got, want, within, what) {
   assert.equal(got.length, want.length, what);
   for (let i = 0; i < want.length; i++)
     if (typeof want[i] === 'string') assert.equal(got[i], want[i], `${what} at ${i}`);
-    else assert.ok(Math.abs(got[i] - want[i]) <= within, `${what} at ${i}: ${got[i]}, wanted ${want[i]}`);
+    else
+      assert.ok(Math.abs(Number(got[i]) - Number(want[i])) <= within, `${what} at ${i}: ${got[i]}, wanted ${want[i]}`);
 }
 
 const firstOf = (outputs) => Object.values(outputs)[0].data;

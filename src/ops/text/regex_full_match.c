@@ -12,7 +12,7 @@ static Status regex_full_match_compose(Compose *c) {
   uint8_t *y = ARENA_ARRAY(c->graph->arena, uint8_t, count + 1);
   Arena scratch = {0};
   const Regex *r = regex_read(pattern, &scratch, &wrong);
-  for (size_t i = 0; r && y && i < count; i++) y[i] = regex_matches_all(r, strings_text(x[i]), &scratch);
+  for (size_t i = 0; r && y && i < count; i++) y[i] = regex_matches_all(r, strings_text(x[i]));
   bool failed = scratch.failed;
   arena_free(&scratch);
   if (failed || !y) return STATUS_OUT_OF_MEMORY;

@@ -17,10 +17,19 @@ typedef struct Range {
   unsigned low, high;
 } Range;
 
+/* The places in the code at which a search is. */
+typedef struct Places {
+  int *at, count;
+  const char **from; /* the letter at which each began, in order */
+} Places;
+
 struct Regex {
   Instruction *code;
   Range *ranges;
   int count, range_count;
+  Places places[2];
+  int *seen; /* by place: the letter at which it was last added, counted from 1 */
+  int *stack;
 };
 
 typedef struct Reader {
@@ -305,6 +314,17 @@ static bool read_choice(Reader *in) {
   return true;
 }
 
+static bool make_room(Regex *r, Arena *arena) {
+  size_t count = (size_t)r->count;
+  for (int i = 0; i < 2; i++) {
+    r->places[i] = (Places){ARENA_ARRAY(arena, int, count), .from = ARENA_ARRAY(arena, const char *, count)};
+    if (!r->places[i].at || !r->places[i].from) return false;
+  }
+  r->seen = ARENA_ARRAY(arena, int, count);
+  r->stack = ARENA_ARRAY(arena, int, 2 * count + 2);
+  return r->seen && r->stack;
+}
+
 const Regex *regex_read(const char *pattern, Arena *arena, const char **wrong) {
   Regex *r = ARENA_NEW(arena, Regex);
   *wrong = "out of memory";
@@ -314,35 +334,39 @@ const Regex *regex_read(const char *pattern, Arena *arena, const char **wrong) {
   Reader in = {r, pattern};
   if (read_choice(&in) && *in.at) refuse(&in, "it has a ')' without a '('");
   if (!in.wrong) put(&in, (Instruction){MATCH});
+  if (!in.wrong && !make_room(r, arena)) refuse(&in, "out of memory");
   *wrong = in.wrong;
   return in.wrong ? NULL : r;
 }
 
 /* ---- matching ---- */
 
-typedef struct Places {
-  int *at, count;
-  int *seen; /* by place: the letter at which it was last added, counted from 1 */
-} Places;
-
 static bool holds(Kind kind, unsigned before, unsigned next, bool begins) {
   bool edge = (!begins && is_word(before)) != is_word(next);
   return kind == BEGIN ? begins : kind == END ? !next : kind == EDGE ? edge : !edge;
 }
 
-/* All places that are reached without a letter. */
-static void add_place(const Regex *r, Places *p, int first, int step, unsigned before, unsigned next, int *stack) {
+/* A letter of the text, or its end. */
+typedef struct Position {
+  const char *at;
+  int step;              /* from 1 */
+  unsigned before, next; /* letters, 0 at an end */
+  bool begins;           /* the text */
+} Position;
+
+/* Adds all places that are reached from the first one without a letter. */
+static void add_place(const Regex *r, Places *p, int first, const char *from, const Position *here) {
   int depth = 0;
-  stack[depth++] = first;
+  r->stack[depth++] = first;
   while (depth) {
-    int at = stack[--depth];
+    int at = r->stack[--depth];
     const Instruction *i = &r->code[at];
-    if (p->seen[at] == step) continue;
-    p->seen[at] = step;
-    if (i->kind == SPLIT) stack[depth++] = at + i->b;
-    if (i->kind == SPLIT || i->kind == JUMP) stack[depth++] = at + i->a;
-    else if (i->kind == RANGES || i->kind == MATCH) p->at[p->count++] = at;
-    else if (holds(i->kind, before, next, step == 1)) stack[depth++] = at + 1;
+    if (r->seen[at] == here->step) continue;
+    r->seen[at] = here->step;
+    if (i->kind == SPLIT) r->stack[depth++] = at + i->b;
+    if (i->kind == SPLIT || i->kind == JUMP) r->stack[depth++] = at + i->a;
+    else if (i->kind == RANGES || i->kind == MATCH) p->at[p->count] = at, p->from[p->count++] = from;
+    else if (holds(i->kind, here->before, here->next, here->begins)) r->stack[depth++] = at + 1;
   }
 }
 
@@ -354,22 +378,50 @@ static bool takes(const Regex *r, const Instruction *i, unsigned c) {
 
 static unsigned peek(const char *text) { return *text ? next_letter(&text) : 0; }
 
-bool regex_matches_all(const Regex *r, const char *text, Arena *arena) {
-  int *room = ARENA_ARRAY(arena, int, 5 * (size_t)r->count + 2);
-  if (!room) return false;
-  Places now = {room, .seen = room + 2 * r->count}, then = {room + r->count, .seen = now.seen};
-  int *stack = room + 3 * r->count, step = 1;
-  add_place(r, &now, 0, step, 0, peek(text), stack);
-  while (*text && now.count) {
-    unsigned c = next_letter(&text);
-    then.count = 0;
-    step++;
-    for (int k = 0; k < now.count; k++)
-      if (takes(r, &r->code[now.at[k]], c)) add_place(r, &then, now.at[k] + 1, step, c, peek(text), stack);
+/* A match that begins earlier than the best so far, or ends later: those that began after it are dropped. */
+static void take_matches(const Regex *r, Places *now, const char *here, const char **begin, const char **end) {
+  for (int k = 0; k < now->count; k++) {
+    if (r->code[now->at[k]].kind != MATCH) continue;
+    *begin = now->from[k];
+    *end = here;
+    while (now->from[now->count - 1] > *begin) now->count--;
+  }
+}
+
+static void advance(const Regex *r, const Places *now, Places *then, Position *here) {
+  unsigned c = here->before = next_letter(&here->at);
+  here->next = peek(here->at);
+  here->begins = false;
+  here->step++;
+  then->count = 0;
+  for (int k = 0; k < now->count; k++)
+    if (takes(r, &r->code[now->at[k]], c)) add_place(r, then, now->at[k] + 1, now->from[k], here);
+}
+
+/* The leftmost match, and of these the longest. */
+static bool find(const Regex *r, const char *text, const char *from, bool anchored, const char **begin,
+                 const char **end) {
+  Places now = r->places[0], then = r->places[1];
+  Position here = {from, 1, from > text ? (unsigned char)from[-1] : 0, peek(from), from == text};
+  memset(r->seen, 0, (size_t)r->count * sizeof *r->seen);
+  *begin = NULL;
+  for (;;) {
+    if (!*begin && (!anchored || here.at == from)) add_place(r, &now, 0, here.at, &here);
+    take_matches(r, &now, here.at, begin, end);
+    if (!*here.at || (!now.count && (*begin || anchored))) return *begin != NULL;
+    advance(r, &now, &then, &here);
     Places swapped = now;
     now = then, then = swapped;
   }
-  for (int k = 0; k < now.count && !*text; k++)
-    if (r->code[now.at[k]].kind == MATCH) return true;
-  return false;
 }
+
+bool regex_matches_all(const Regex *r, const char *text) {
+  const char *begin, *end;
+  return find(r, text, text, true, &begin, &end) && !*end;
+}
+
+bool regex_find(const Regex *r, const char *text, const char *from, const char **begin, const char **end) {
+  return find(r, text, from, false, begin, end);
+}
+
+const char *regex_next_letter(const char *at) { return next_letter(&at), at; }
