@@ -1,5 +1,5 @@
 /* Dropout: while training, y = x / (1 - ratio) where a random mask keeps x, else 0; otherwise y = x.  dx likewise of
- * dy. */
+ * dy. A model for inference does not train, whatever its training_mode says, as in ONNX Runtime. */
 #include <string.h>
 
 #include "graph/second_output.h"
@@ -20,6 +20,7 @@ static Status dropout_infer(Node *n) {
   TRY(node_want_type(n, 2, DTYPE_BOOL));
   TRY(want_scalar(n, 1));
   TRY(want_scalar(n, 2));
+  if (has_in(n, 2) && n->graph->waiting.allowed) n->in[2] = NULL;
   TRY(node_output(n, 0, DTYPE_FLOAT32, &n->in[0]->shape));
   return node_output(n, 1, DTYPE_BOOL, &n->in[0]->shape);
 }
