@@ -950,12 +950,12 @@ export interface ArtifactOptions extends EngineOptions {
    */
   batchNorm?: 'frozen' | 'update';
   /**
-   * PyTorch's exporter merges tensors that are equal when it exports, as the biases of a new model are; they then train
-   * as one, and `warnings` says so. true: each layer gets its own again. This is done for tensors whose elements are
-   * all equal and for those of numbered copies of a layer (`layers.0`, `layers.1`); not for a module that is called
-   * several times, nor for what operators of different kinds share, such as an embedding that is the output's weight
-   * too. The copies have names of their own, which `requiresGrad` and `frozen` must match as well (`session.parameters`
-   * tells them). Default false; refused with a training_info.
+   * Exporters merge parameters that are equal when they export, as the biases of a new model are. By default each layer
+   * has its own again, under PyTorch's name, where the exporter has left a trace: both of PyTorch's do. Tied weights
+   * and a module that is called several times stay one. true: also without a trace, for tensors whose elements are all
+   * equal and for those of numbered copies of a layer (`layers.0`, `layers.1`); where this would separate something,
+   * `warnings` says so. false: merged parameters train as one; checkpoints made when that was the default need it. true
+   * is refused with a training_info.
    */
   untie?: boolean;
   /** The outputs from which the loss is computed; default: the first. */

@@ -84,7 +84,7 @@ the training directory DIR or the compact file COMPACT as it is now. A file that
   --freeze GLOB        parameters to leave as they are; wins over --train
   --batch HOW          free (default): a batch that the model's exporter has fixed becomes free; or fixed
   --batch-norm HOW     frozen (default): a BatchNormalization that does not train leaves its statistics alone; or update
-  --untie              parameters that the exporter made one because they began equal are several again
+  --untie              parameters that began equal and that the exporter merged without a trace are several again
   --quantize-frozen TYPE weights that do not train in fewer bits: int8, int4 or float16 (default: as they are)
   --output NAME        a model output that training also gives; may be given again (default: the first, for its accuracy)
   --nominal            a checkpoint of names alone; the page brings the values with loadParametersBuffer

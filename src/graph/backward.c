@@ -3,6 +3,7 @@
 #include "graph/backward.h"
 
 #include "kernels/number.h"
+#include "graph/notes.h"
 #include "graph/op.h"
 
 typedef struct Contribution {
@@ -10,8 +11,12 @@ typedef struct Contribution {
   struct Contribution *next;
 } Contribution;
 
+static bool is_detached(const Graph *g, const Node *n) {
+  return n->out_count && n->out[0] && notes_find(g, DETACHED_KEY, n->out[0]->name);
+}
+
 /* A value depends if it has a float type and is computed from a value whose gradient is wanted: no gradient flows
- * through integers, except those that QuantizeLinear makes. */
+ * through integers, except those that QuantizeLinear makes, nor through what is detached. */
 static void mark_dependent(Graph *g, Value *const *wrt, int count) {
   for (int i = 0; i < g->value_count; i++) g->values[i]->depends = false, g->values[i]->contributions = NULL;
   for (int i = 0; i < count; i++) wrt[i]->depends = true;
@@ -19,6 +24,7 @@ static void mark_dependent(Graph *g, Value *const *wrt, int count) {
     const Node *n = g->nodes[i];
     bool depends = false;
     for (int k = 0; k < n->in_count; k++) depends |= n->in[k] && n->in[k]->depends;
+    depends = depends && !is_detached(g, n);
     for (int k = 0; k < n->out_count; k++)
       if (n->out[k])
         n->out[k]->depends |= depends && (dtype_is_float(n->out[k]->type) || n->op->flags & OP_STRAIGHT_THROUGH);

@@ -38,9 +38,10 @@ typedef struct OnnxTraining {
   Graph *initialization; /* NULL: none */
 } OnnxTraining;
 
-/* onnx_read, or onnx_read_inference where it `defers`, and the model's training_info beside it. */
-Graph *onnx_read_training(const uint8_t *bytes, size_t count, const External *external, bool defers, Arena *arena,
-                          Error *error, OnnxTraining *training);
+/* onnx_read, or onnx_read_inference where it `defers`, and the model's training_info beside it. Parameters that
+ * PyTorch's exporters have merged are several again, unless it `keeps` them. */
+Graph *onnx_read_training(const uint8_t *bytes, size_t count, const External *external, bool defers, bool keeps,
+                          Arena *arena, Error *error, OnnxTraining *training);
 /* Writes `model` with one training_info: the first gradient of t, its updates, and as the algorithm whatever t->graph
  * has and the model lacks. */
 Status onnx_write_training(const Graph *model, const OnnxTraining *t, Block *out, size_t *out_bytes);

@@ -5,19 +5,42 @@
 #include "graph/subgraph.h"
 #include "onnx.pb-c.h"
 
+/* A part of a text. */
+typedef struct Span {
+  const char *at;
+  size_t length;
+} Span;
+
+/* A parameter, buffer or constant of a program of torch.export: what its nodes call it, and what its module does. */
+typedef struct Placeholder {
+  Span name, target;
+  bool parameter;
+} Placeholder;
+
 /* Reads one GraphProto, or several one after another, into a graph. */
 typedef struct OnnxReader {
   const Onnx__GraphProto *from;
   Graph *graph;
   Arena *arena;
   Error *error;
-  OnnxTraining *training; /* records Gradient nodes; NULL: they become nodes of a backward pass */
+  OnnxTraining *training;    /* records Gradient nodes; NULL: they become nodes of a backward pass */
+  bool trains;               /* it is read to make artifacts */
+  bool keeps_merged;         /* parameters that an exporter merged stay one */
+  Placeholder *placeholders; /* none where the file has no notes */
+  size_t placeholder_count;
 } OnnxReader;
 Status onnx_frame_read(OnnxReader *r, const Onnx__ModelProto *model); /* opsets, metadata */
 Status onnx_body_read(OnnxReader *r);                                 /* constants, inputs, nodes */
 Status onnx_outputs_read(OnnxReader *r);
 Status onnx_told_read(OnnxReader *r);                                   /* Value.told, of initializers read before */
-Status onnx_told_read_node(OnnxReader *r, const Onnx__NodeProto *from); /* Node.module */
+Status onnx_told_read_node(OnnxReader *r, const Onnx__NodeProto *from); /* Node.module, notes on gradients */
+const char *onnx_told_note(const Onnx__NodeProto *n, const char *key);  /* NULL: there is none */
+/* The parameter that v is, or from which it was computed; NULL where the file does not say. */
+const Placeholder *onnx_told_placeholder(const OnnxReader *r, const Value *v);
+
+/* Before node n is read: gives it the parameters that PyTorch's exporters have merged with others or dropped. `done`:
+ * the node only stood for one. */
+Status onnx_undo(OnnxReader *r, Onnx__NodeProto *n, bool *done);
 const char *onnx_node_title(const Onnx__NodeProto *n); /* what it is called in errors: its name, else what it makes */
 
 /* ai.onnx.preview.training's Gradient. */

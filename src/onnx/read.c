@@ -417,6 +417,9 @@ Status onnx_body_read(Reader *r) {
   for (size_t i = 0; i < r->from->n_input; i++) TRY(read_input(r, r->from->input[i]));
   TRY(onnx_told_read(r));
   for (size_t i = 0; i < r->from->n_node; i++) {
+    bool done = false;
+    if (r->trains) TRY(onnx_undo(r, r->from->node[i], &done));
+    if (done) continue;
     TRY(read_node(r, r->from->node[i]));
     read_folded(r, r->from->node[i]);
     TRY(onnx_told_read_node(r, r->from->node[i]));
@@ -442,8 +445,8 @@ static Status read_graph(Reader *r, const Onnx__ModelProto *model) {
   return onnx_outputs_read(r);
 }
 
-static Graph *read_model(const uint8_t *bytes, size_t count, const External *external, bool defers, Arena *arena,
-                         Error *error, OnnxTraining *training) {
+static Graph *read_model(const uint8_t *bytes, size_t count, const External *external, bool defers, bool keeps,
+                         Arena *arena, Error *error, OnnxTraining *training) {
   const char *what = onnx_foreign(bytes, count);
   if (what || !count) {
     if (what) error_set(error, STATUS_INVALID_MODEL, NULL, "the bytes are not an ONNX model but %s", what);
@@ -455,22 +458,27 @@ static Graph *read_model(const uint8_t *bytes, size_t count, const External *ext
   if (model->n_functions && !part_onnx_functions) return part_missing(error, "functions of ONNX models"), NULL;
   if (model->n_functions && part_onnx_functions(model, arena, error) != STATUS_OK) return NULL;
   Graph *g = graph_new(arena, error);
-  Reader r = {.from = model->graph, .graph = g, .arena = arena, .error = error};
+  Reader r = {.from = model->graph,
+              .graph = g,
+              .arena = arena,
+              .error = error,
+              .trains = training != NULL,
+              .keeps_merged = keeps};
   if (g) g->waiting.allowed = defers;
   if (!g || read_graph(&r, model) != STATUS_OK) return NULL;
   if (training) onnx_training_read(model, arena, training);
   return g;
 }
 
-Graph *onnx_read_training(const uint8_t *bytes, size_t count, const External *external, bool defers, Arena *arena,
-                          Error *error, OnnxTraining *training) {
-  return read_model(bytes, count, external, defers, arena, error, training);
+Graph *onnx_read_training(const uint8_t *bytes, size_t count, const External *external, bool defers, bool keeps,
+                          Arena *arena, Error *error, OnnxTraining *training) {
+  return read_model(bytes, count, external, defers, keeps, arena, error, training);
 }
 
 Graph *onnx_read(const uint8_t *bytes, size_t count, const External *external, Arena *arena, Error *error) {
-  return read_model(bytes, count, external, false, arena, error, NULL);
+  return read_model(bytes, count, external, false, false, arena, error, NULL);
 }
 
 Graph *onnx_read_inference(const uint8_t *bytes, size_t count, const External *external, Arena *arena, Error *error) {
-  return read_model(bytes, count, external, true, arena, error, NULL);
+  return read_model(bytes, count, external, true, false, arena, error, NULL);
 }

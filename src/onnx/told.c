@@ -3,26 +3,14 @@
  * Of those that it took as they were, whether they are parameters or buffers. Of those that it computed, from which
  * names; the graph's own metadata says which of these were parameters:
  *
- * Of a node, in which module it was.
+ * Of a node, in which module it was, which row of an embedding is no example's, and what is detached.
  *
  *   graph   p_wpe_weight: PARAMETER target='wpe.weight'
  *   value   'embedding_1' is folded_from "['arange', 'val_4', 'wpe.weight']" */
-#include <stdlib.h>
 #include <string.h>
 
+#include "graph/notes.h"
 #include "onnx/parts.h"
-
-/* A part of a text. */
-typedef struct Span {
-  const char *at;
-  size_t length;
-} Span;
-
-static int compare(const void *a, const void *b) {
-  const Span *x = a, *y = b;
-  int order = memcmp(x->at, y->at, x->length < y->length ? x->length : y->length);
-  return order ? order : (x->length > y->length) - (x->length < y->length);
-}
 
 static const char *note_of(Onnx__StringStringEntryProto *const *notes, size_t count, const char *key) {
   for (size_t i = 0; i < count; i++)
@@ -37,48 +25,72 @@ static const char *quoted(const char *at, Span *name) {
   return end ? end + 1 : NULL;
 }
 
-typedef struct Parameters {
-  Span *names; /* in order; NULL where the file does not say */
-  size_t count;
-} Parameters;
-
-static Status read_parameters(const OnnxReader *r, Parameters *p) {
+/* A line each: p_wpe_weight: PARAMETER target='wpe.weight'. */
+static bool read_placeholder(const char *line, Placeholder *p) {
   static const char kind[] = ": PARAMETER "; /* one with more words would look like a sentence, which shrink drops */
+  size_t length = strcspn(line, ":\n"), all = strcspn(line, "\n");
+  const char *target = strstr(line, " target='");
+  if (!target || target >= line + all || !quoted(target, &p->target)) return false;
+  p->name = (Span){line, length};
+  p->parameter = strncmp(line + length, kind, sizeof kind - 1) == 0;
+  return true;
+}
+
+static Status read_placeholders(OnnxReader *r) {
   const char *text = note_of(r->from->metadata_props, r->from->n_metadata_props,
                              "pkg.torch.export.ExportedProgram.graph_signature");
   size_t capacity = 0;
-  *p = (Parameters){0};
-  for (const char *at = text; at && (at = strstr(at, kind)); at += sizeof kind - 1) capacity++;
+  for (const char *at = text; at && (at = strstr(at, " target='")); at++) capacity++;
   if (!capacity) return STATUS_OK;
-  if (!(p->names = ARENA_ARRAY(r->arena, Span, capacity)))
+  if (!(r->placeholders = ARENA_ARRAY(r->arena, Placeholder, capacity)))
     return error_set(r->error, STATUS_OUT_OF_MEMORY, NULL, "out of memory for the names of parameters");
-  for (const char *at = text; at && p->count < capacity && (at = strstr(at, kind)); p->count += at != NULL)
-    at = quoted(at, &p->names[p->count]);
-  qsort(p->names, p->count, sizeof *p->names, compare);
+  for (const char *at = text; at; at = strchr(at, '\n'), at = at ? at + 1 : NULL)
+    r->placeholder_count += read_placeholder(at, &r->placeholders[r->placeholder_count]);
   return STATUS_OK;
 }
 
+static const Placeholder *of_target(const OnnxReader *r, Span target) {
+  for (size_t i = 0; i < r->placeholder_count; i++) {
+    const Placeholder *p = &r->placeholders[i];
+    if (p->target.length == target.length && memcmp(p->target.at, target.at, target.length) == 0) return p;
+  }
+  return NULL;
+}
+
+const Placeholder *onnx_told_placeholder(const OnnxReader *r, const Value *v) {
+  const char *target = v->computed_from ? v->computed_from : v->name;
+  return of_target(r, (Span){target, strlen(target)});
+}
+
 /* The first parameter of a list of names. */
-static bool first_of(const Parameters *p, const char *list, Span *name) {
-  while ((list = quoted(list, name)))
-    if (bsearch(name, p->names, p->count, sizeof *name, compare)) return true;
+static bool first_of(const OnnxReader *r, const char *list, Span *name) {
+  while ((list = quoted(list, name))) {
+    const Placeholder *p = of_target(r, *name);
+    if (p && p->parameter) return true;
+  }
   return false;
+}
+
+static bool any_parameters(const OnnxReader *r) {
+  bool any = false;
+  for (size_t i = 0; i < r->placeholder_count; i++) any |= r->placeholders[i].parameter;
+  return any;
 }
 
 static const char *kind_of(const Onnx__ValueInfoProto *from) {
   return note_of(from->metadata_props, from->n_metadata_props, "pkg.torch.export.graph_signature.InputSpec.kind");
 }
 
-static Status read_value(const OnnxReader *r, const Parameters *p, const Onnx__ValueInfoProto *from) {
+static Status read_value(const OnnxReader *r, bool says, const Onnx__ValueInfoProto *from) {
   const char *kind = kind_of(from);
   const char *list = note_of(from->metadata_props, from->n_metadata_props, "pkg.onnxscript.optimizer.folded_from");
   Value *v = (kind || list) && from->name && *from->name ? graph_find(r->graph, from->name) : NULL;
   Span name;
   if (!v || !v->initializer) return STATUS_OK;
   if (kind) v->told = strcmp(kind, "PARAMETER") == 0 ? TOLD_PARAMETER : TOLD_NO_PARAMETER;
-  if (kind || !p->names) return STATUS_OK;
+  if (kind || !says) return STATUS_OK;
   v->told = TOLD_NO_PARAMETER;
-  if (!first_of(p, list, &name)) return STATUS_OK;
+  if (!first_of(r, list, &name)) return STATUS_OK;
   v->told = TOLD_PARAMETER;
   v->computed_from = arena_print(r->arena, "%.*s", (int)name.length, name.at);
   return v->computed_from
@@ -97,24 +109,51 @@ static void doubt_constants(const OnnxReader *r) {
   }
 }
 
+const char *onnx_told_note(const Onnx__NodeProto *n, const char *key) {
+  return note_of(n->metadata_props, n->n_metadata_props, key);
+}
+
 /* ['', 'model', 'model.fc', 'linear']: the last is the node's own, before it stands its module. */
-Status onnx_told_read_node(OnnxReader *r, const Onnx__NodeProto *from) {
-  const char *list = note_of(from->metadata_props, from->n_metadata_props, "pkg.torch.onnx.name_scopes");
-  Value *v = list && from->n_output ? graph_find(r->graph, from->output[0]) : NULL;
+static Status read_module(const OnnxReader *r, const Onnx__NodeProto *from, Node *n) {
+  const char *list = onnx_told_note(from, "pkg.torch.onnx.name_scopes");
   Span last = {0}, module = {0}, name;
-  if (!v || !v->producer) return STATUS_OK;
-  while ((list = quoted(list, &name))) module = last, last = name;
+  while (list && (list = quoted(list, &name))) module = last, last = name;
   if (!module.length) return STATUS_OK;
-  v->producer->module = arena_print(r->arena, "%.*s", (int)module.length, module.at);
-  return v->producer->module
-           ? STATUS_OK
-           : error_set(r->error, STATUS_OUT_OF_MEMORY, NULL, "out of memory for the names of modules");
+  n->module = arena_print(r->arena, "%.*s", (int)module.length, module.at);
+  return n->module ? STATUS_OK
+                   : error_set(r->error, STATUS_OUT_OF_MEMORY, NULL, "out of memory for the names of modules");
+}
+
+/* The third argument of aten.embedding, where there is one: (%p_wte_weight, %input, 0). */
+static const char *padding_in(const OnnxReader *r, const char *call) {
+  static const char embedding[] = "aten.embedding.default](args = (";
+  const char *at = strstr(call, embedding);
+  size_t length;
+  for (int i = 0; at && i < 2; i++) at = at[strcspn(at, ",)")] == ',' ? strchr(at, ',') + 2 : NULL;
+  return at && (length = strspn(at, "0123456789")) ? arena_print(r->arena, "%.*s", (int)length, at) : NULL;
+}
+
+/* jax2onnx notes nothing, but it calls so what lax.stop_gradient gives. */
+static bool is_detached(const Onnx__NodeProto *from, const char *call) {
+  static const char made[] = "stop_out_";
+  return strcmp(from->op_type, "Identity") == 0 &&
+         (strstr(call, "aten.detach") || strncmp(from->output[0], made, sizeof made - 1) == 0);
+}
+
+Status onnx_told_read_node(OnnxReader *r, const Onnx__NodeProto *from) {
+  const char *call = onnx_told_note(from, "pkg.torch.onnx.fx_node");
+  Value *v = from->n_output ? graph_find(r->graph, from->output[0]) : NULL;
+  if (!v || !v->producer) return STATUS_OK;
+  TRY(read_module(r, from, v->producer));
+  if (is_detached(from, call ? call : "")) return notes_add(r->graph, DETACHED_KEY, v->name, "");
+  const char *padding = call && strcmp(from->op_type, "Gather") == 0 ? padding_in(r, call) : NULL;
+  return padding ? notes_add(r->graph, PADDING_KEY, v->name, padding) : STATUS_OK;
 }
 
 Status onnx_told_read(OnnxReader *r) {
-  Parameters p;
-  TRY(read_parameters(r, &p));
-  for (size_t i = 0; i < r->from->n_value_info; i++) TRY(read_value(r, &p, r->from->value_info[i]));
+  TRY(read_placeholders(r));
+  bool says = any_parameters(r);
+  for (size_t i = 0; i < r->from->n_value_info; i++) TRY(read_value(r, says, r->from->value_info[i]));
   doubt_constants(r);
   return STATUS_OK;
 }

@@ -448,7 +448,11 @@ static Status set(TrainletArtifacts *a, const char *key, const char *value) {
     return STATUS_OK;
   }
   if (strcmp(key, "quantizeFrozen") == 0) return set_quantize(a, key, value);
-  if (strcmp(key, "untie") == 0) return set_flag(a, key, value, &a->untie);
+  if (strcmp(key, "untie") == 0) {
+    TRY(set_flag(a, key, value, &a->untie));
+    a->keeps_merged = !a->untie;
+    return STATUS_OK;
+  }
   if (strcmp(key, "batch") == 0) return set_batch(a, key, value);
   if (strcmp(key, "batchNorm") == 0) return set_batch_norm(a, key, value);
   if (strcmp(key, "initialize") == 0) return set_flag(a, key, value, &a->initialize);

@@ -129,7 +129,8 @@ static void warn_of_left_out(TrainletArtifacts *a, const bool *trained) {
 }
 
 static void warn_of_shared(TrainletArtifacts *a, const bool *trained) {
-  Shared s = untie_find(a->model, &a->weights, trained);
+  Shared s = {0};
+  if (!a->keeps_merged) s = untie_find(a->model, &a->weights, trained);
   if (s.copies)
     artifacts_warn(
         a,

@@ -72,7 +72,7 @@ static void forget_model(TrainletArtifacts *a) {
 }
 
 static Graph *read_model(TrainletArtifacts *a, const void *model, size_t bytes, bool defers) {
-  return onnx_read_training(model, bytes, &a->external, defers, &a->parsed, &a->error, &a->training);
+  return onnx_read_training(model, bytes, &a->external, defers, a->keeps_merged, &a->parsed, &a->error, &a->training);
 }
 
 /* With constants for inputs. What is no tensor of numbers is refused with the sentence that it has without them. */
@@ -100,7 +100,7 @@ Status artifacts_load(TrainletArtifacts *a, const void *model, size_t bytes) {
   forget_model(a);
   a->model = a->constants.first ? read_bound(a, model, bytes) : read_model(a, model, bytes, false);
   bool good = a->model && check_is_plain(a->model) == STATUS_OK && computed_undo(a->model) == STATUS_OK &&
-              a->error.status == STATUS_OK && !budget_missed();
+              mode_note_eval(a->model) == STATUS_OK && a->error.status == STATUS_OK && !budget_missed();
   if (file) external_settle(file, good, false);
   if (!good) forget_model(a);
   return good ? STATUS_OK : STATUS_INTERNAL;

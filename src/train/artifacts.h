@@ -51,7 +51,8 @@ struct TrainletArtifacts {
   bool initialize;       /* run the training_info's initialization */
   TrainingInfo info;
   Weights weights;         /* who reads the model's parameters */
-  bool untie;              /* what an exporter made one, where that is safe */
+  bool untie;              /* what an exporter made one, also where it has left no trace, if that is safe */
+  bool keeps_merged;       /* what an exporter made one, although it has left a trace */
   bool updates_batch_norm; /* that of frozen layers too */
   bool fixed_batch;        /* stays so (train/free_batch.h) */
   bool types;              /* the models tell the type of every value */

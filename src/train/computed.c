@@ -2,8 +2,10 @@
 
 #include <string.h>
 
+#include "graph/notes.h"
 #include "ops/ops.h"
 #include "train/mode.h"
+#include "train/modules.h"
 
 static Status out_of_memory(Graph *m) {
   return error_set(m->error, STATUS_OUT_OF_MEMORY, NULL, "out of memory for parameters that the exporter computed");
@@ -107,14 +109,52 @@ static Status reduce(Graph *m, Value *v) {
   return shape_equal(&was, &v->shape) ? STATUS_OK : expand(m, v, &was);
 }
 
+/* TorchScript's exporter notes nothing: the parameter, or the constant before it, that has the same numbers. */
+static Value *find_transposed(const Graph *m, const Value *v) {
+  if (is_uniform(v)) return NULL;
+  for (int i = 0; i < m->value_count; i++) {
+    Value *from = m->values[i];
+    bool first = from->index < v->index || !module_is_numbered(from->name);
+    if (first && mode_is_parameter(from) && computed_is_transposed(v, from)) return from;
+  }
+  return NULL;
+}
+
+/* ---- padding ---- */
+
+/* The only row of zeros; -1: there is none, or more. */
+static int row_of_zeros(const Value *table) {
+  int found = -1, count = 0;
+  size_t width = (size_t)table->shape.dim[1];
+  const float *x = table->data;
+  for (int i = 0; x && i < table->shape.dim[0]; i++, x += width) {
+    size_t zeros = 0;
+    while (zeros < width && x[zeros] == 0) zeros++;
+    if (zeros == width) found = i, count++;
+  }
+  return count == 1 ? found : -1;
+}
+
+/* TorchScript's exporter drops padding_idx, but torch.nn.Embedding makes that row zeros. */
+static Status note_padding(Graph *m, const Node *n) {
+  const Value *table = n->op == &op_gather ? n->in[0] : NULL;
+  bool looks_up = table && mode_is_parameter(table) && table->shape.rank == 2 && !node_int(n, "axis", 0);
+  if (!looks_up || table->told != TOLD_NOTHING || *n->name != '/' || module_is_numbered(table->name)) return STATUS_OK;
+  int row = row_of_zeros(table);
+  const char *text = row < 0 ? NULL : arena_print(m->arena, "%d", row);
+  return text ? notes_add(m, PADDING_KEY, n->out[0]->name, text) : STATUS_OK;
+}
+
 Status computed_undo(Graph *m) {
   int count = m->value_count; /* what is added here comes after them */
   for (int i = 0; i < count; i++) {
     Value *v = m->values[i];
-    if (!v->computed_from || !mode_is_parameter(v)) continue;
-    Value *from = graph_find(m, v->computed_from);
+    if (!mode_is_parameter(v) || !(v->computed_from || module_is_numbered(v->name))) continue;
+    Value *from = v->computed_from ? graph_find(m, v->computed_from) : find_transposed(m, v);
     bool tied = from && from != v && mode_is_parameter(from) && computed_is_transposed(v, from);
-    TRY(tied ? tie(m, v, from) : reduce(m, v));
+    if (tied) TRY(tie(m, v, from));
+    else if (v->computed_from) TRY(reduce(m, v));
   }
+  for (int i = 0; i < m->node_count; i++) TRY(note_padding(m, m->nodes[i]));
   return STATUS_OK;
 }

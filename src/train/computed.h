@@ -1,5 +1,5 @@
-/* Computed: constants that an exporter computed from parameters (Value.computed_from) become again what trains as the
- * parameters do.
+/* Computed: constants that an exporter computed from parameters (Value.computed_from, or with a number for a name)
+ * become again what trains as the parameters do.
  *
  *   a tied weight      'val_9' (32, 96) beside 'wte.weight' (96, 32)   Transpose of 'wte.weight'
  *   a repeated row     'expand' (2, 1, 32), twice the same             'expand' (1, 1, 32), broadcast where it is read

@@ -3,6 +3,8 @@
 
 #include <string.h>
 
+#include "graph/notes.h"
+#include "ops/norm/batch_norm.h"
 #include "ops/ops.h"
 
 bool mode_is_statistic(const Node *n, int i) {
@@ -14,6 +16,22 @@ void mode_mark_statistics(Graph *m) {
   for (int i = 0; i < m->node_count; i++)
     for (int k = 0; k < m->nodes[i]->in_count; k++)
       if (m->nodes[i]->in[k] && mode_is_statistic(m->nodes[i], k)) m->nodes[i]->in[k]->statistic = true;
+}
+
+static bool trains(const Node *n) {
+  if (n->op == &op_batch_normalization) return batch_norm_trains(n);
+  const Value *on = n->op == &op_dropout && n->in_count > 2 ? n->in[2] : NULL;
+  return on && on->kind == VALUE_CONSTANT && *(const uint8_t *)on->data;
+}
+
+Status mode_note_eval(Graph *m) {
+  bool any = false;
+  for (int i = 0; i < m->node_count; i++) any |= trains(m->nodes[i]);
+  for (int i = 0; any && i < m->node_count; i++) {
+    const Node *n = m->nodes[i];
+    if (n->op == &op_batch_normalization && !trains(n)) TRY(notes_add(m, EVAL_KEY, n->out[0]->name, ""));
+  }
+  return STATUS_OK;
 }
 
 /* Copies the attributes of n but the named one. */

@@ -7,6 +7,10 @@ bool mode_is_statistic(const Node *n, int i);
 /* Marks the values of model `m` that are such: never trained by gradient. */
 void mode_mark_statistics(Graph *m);
 
+/* Notes the BatchNormalizations in inference mode of a model that was exported in training mode, as others or a Dropout
+ * show. */
+Status mode_note_eval(Graph *m);
+
 /* Whether `v` of a model becomes a VALUE_STATE: a float32 or quantized initializer on whose contents no shape rests. */
 bool mode_is_parameter(const Value *v);
 

@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "graph/notes.h"
 #include "ops/ops.h"
 #include "train/lora.h"
 #include "train/mode.h"
@@ -21,6 +22,7 @@ static bool is_adapters(const Node *n) {
 
 static bool is_still(const Past *past, const Node *n, bool batch_norm) {
   Past x = past[n->in[0]->index];
+  if (n->out[0] && notes_find(n->graph, EVAL_KEY, n->out[0]->name)) return true;
   if (n->op == &op_dropout) return x.learned && !x.trains && !is_adapters(n);
   if ((n->op != &op_batch_normalization && n->op != &op_batch_norm_internal) || !batch_norm) return false;
   Past own = joined(past[n->in[1]->index], past[n->in[2]->index]);

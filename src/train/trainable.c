@@ -52,7 +52,7 @@ Status artifacts_read_weights(TrainletArtifacts *a) {
   mode_mark_statistics(m);
   TRY(weights_read(m, &a->building, &a->weights));
   if (a->by_training_info) return STATUS_OK;
-  TRY(untie(m, &a->weights, a->untie));
+  TRY(untie(m, &a->weights, !a->keeps_merged, a->untie));
   mode_mark_statistics(m);
   return weights_read(m, &a->building, &a->weights);
 }

@@ -1,9 +1,11 @@
-/* Untie. Readers of one kind alone are separated: an embedding that is the output's weight too stays tied. And only
- * where it is safe to say that sharing was not meant:
+/* Untie. Where TorchScript's exporter puts an Identity of another constant in the place of one that it computed, the
+ * two may have been one, of a module that is called twice. Several they were
  *
- * - a module that is called several times (in PyTorch's names `/fc/Gemm`, `/fc_1/Gemm`) keeps its parameters;
- * - tensors whose elements are all equal, as zeros and ones, began as several;
- * - so did tensors of numbered copies of a layer (`layers.0`, `layers.1`), whatever they hold.
+ * - if their elements are all equal, as zeros and ones, unless what they belong to is the same:
+ * - or if they are of numbered copies of a layer (`layers.0`, `layers.1`).
+ *
+ * A module that is called twice has one path (`/fc/Gemm`, `/fc_1/Gemm`), or where paths are lacking, the same weight
+ * before or after it. If that is asked for, readers of one kind are separated by the same rules without an Identity.
  *
  * Running statistics are separated whatever is asked for: a step writes each of them. */
 #include "train/untie.h"
@@ -13,13 +15,6 @@
 
 #include "ops/ops.h"
 #include "train/mode.h"
-
-/* The name that a parameter had before the exporter put an Identity of another in its place; NULL: none that says
- * more than a number. */
-static const char *former_name(const Node *first) {
-  bool named = first->op == &op_identity && strncmp(first->out[0]->name, "onnx::", 6) != 0;
-  return named && !first->out[0]->fetched ? first->out[0]->name : NULL;
-}
 
 static size_t scope_length(const char *name) {
   const char *end = strrchr(name, '/');
@@ -35,9 +30,8 @@ static const char *past_call(const char *at, const char *end) {
   return p > at + 1 && (p == end || *p == '/') ? p : at;
 }
 
-static bool is_same_module(const char *a, const char *b) {
+static bool is_same_path(const char *a, const char *b) {
   const char *end_a = a + scope_length(a), *end_b = b + scope_length(b);
-  if (!strchr(a, '/') || !strchr(b, '/')) return false;
   for (;; a++, b++) {
     a = past_call(a, end_a), b = past_call(b, end_b);
     if (a == end_a || b == end_b) return a == end_a && b == end_b;
@@ -46,15 +40,16 @@ static bool is_same_module(const char *a, const char *b) {
 }
 
 /* Equal but for numbers. */
-static bool are_numbered(const char *a, size_t a_length, const char *b, size_t b_length) {
-  const char *end_a = a + a_length, *end_b = b + b_length;
+static bool are_numbered(const char *a, const char *b) {
+  const char *end_a = a + scope_length(a), *end_b = b + scope_length(b);
+  bool any = a < end_a;
   while (a < end_a && b < end_b) {
     bool digit = isdigit((unsigned char)*a) && isdigit((unsigned char)*b);
     if (!digit && *a++ != *b++) return false;
     while (digit && a < end_a && isdigit((unsigned char)*a)) a++;
     while (digit && b < end_b && isdigit((unsigned char)*b)) b++;
   }
-  return a == end_a && b == end_b && a_length > 0;
+  return any && a == end_a && b == end_b;
 }
 
 static bool is_constant(const Value *v) {
@@ -64,48 +59,98 @@ static bool is_constant(const Value *v) {
   return equal == count;
 }
 
-static bool may_separate(const Value *v, const Reading *owner, const Reading *r) {
-  const char *former = former_name(r->first), *a = owner->node->name, *b = r->node->name;
-  if (!former && is_same_module(a, b)) return false;
-  if (former ? are_numbered(v->name, strlen(v->name), former, strlen(former))
-             : are_numbered(a, scope_length(a), b, scope_length(b)))
-    return true;
-  return is_constant(v);
+/* ---- what stands before and after ---- */
+
+static const Value *source_of(const Value *v) {
+  while (v->producer && v->producer->op == &op_identity) v = v->producer->in[0];
+  return v;
 }
+
+/* The constant that a product or convolution reads as its weight. */
+static const Value *weight_of(const Node *n) {
+  for (int i = 0; i < n->in_count; i++)
+    if (n->op->weights >> i & 1 && n->in[i] && source_of(n->in[i])->kind == VALUE_CONSTANT) return source_of(n->in[i]);
+  return NULL;
+}
+
+static const Node *node_before(const Node *n) {
+  for (int i = 0; i < n->in_count; i++)
+    if (n->in[i] && source_of(n->in[i])->producer) return source_of(n->in[i])->producer;
+  return NULL;
+}
+
+/* The next weight before n, and how many steps that change numbers lie between. */
+static const Value *weight_before(const Node *n, int *steps) {
+  for (*steps = 0; n && !weight_of(n); n = node_before(n))
+    *steps += !(n->op->flags & OP_VIEW) && n->op != &op_cast && n->op != &op_transpose;
+  return n ? weight_of(n) : NULL;
+}
+
+static const Value *weight_after(const Graph *m, const Node *n) {
+  for (int i = 0; i < m->node_count; i++) {
+    const Node *next = m->nodes[i];
+    bool reads = false;
+    for (int k = 0; k < next->in_count; k++) reads |= next->in[k] == n->out[0];
+    if (!reads) continue;
+    if (weight_of(next)) return weight_of(next);
+    n = next;
+  }
+  return NULL;
+}
+
+/* Only a bias right after its weight is told by that alone. */
+static bool is_same_place(const Graph *m, const Node *a, const Node *b) {
+  int steps, others;
+  const Value *before = weight_before(a, &steps);
+  if (before == weight_before(b, &others) && steps == others) return true;
+  const Value *after = steps > 1 || others > 1 ? weight_after(m, a) : NULL;
+  return after && after == weight_after(m, b);
+}
+
+/* ---- which were one ---- */
+
+typedef struct Untier {
+  Graph *m;
+  bool traces, all; /* separates what an Identity stands for; and without that */
+} Untier;
 
 static bool is_of_kind(const Reading *a, const Reading *b) { return a->node->op == b->node->op && a->as == b->as; }
 
-/* By an Identity, which reads another parameter than the node did in PyTorch. */
-static bool is_replaced(const Reading *r) { return r->first->op == &op_identity; }
-
-/* The reading that keeps v where the i-th is separated from it, NULL where that stays. The last are the first nodes. */
-static const Reading *owner_of(const Value *v, const Readings *all, int i) {
-  const Reading *r = &all->items[i], *owner = NULL;
-  bool any_kind = former_name(r->first) && is_constant(v);
-  if (r->as == READ_OPERAND) return NULL;
-  for (int k = all->count - 1; k >= 0; k--) {
-    const Reading *other = &all->items[k];
-    if (other->first == r->first && !is_of_kind(other, r)) return NULL;
-    if (other->as == READ_OPERAND || !(any_kind || is_of_kind(other, r))) continue;
-    if (!owner || (is_replaced(owner) && !is_replaced(other))) owner = other;
-  }
-  return owner->first != r->first && may_separate(v, owner, r) ? owner : NULL;
+static bool is_replaced(const Reading *r) {
+  return r->first->op == &op_identity && strncmp(r->first->out[0]->name, "onnx::", 6) == 0;
 }
 
-/* Whether an earlier reading goes the same first step. */
-static bool is_done(const Readings *all, int i) {
+static bool is_one(const Untier *u, const Value *v, const Reading *a, const Reading *b) {
+  const char *x = a->node->name, *y = b->node->name;
+  if (scope_length(x) || scope_length(y)) return is_same_path(x, y) || !(are_numbered(x, y) || is_constant(v));
+  return !is_constant(v) || is_same_place(u->m, a->node, b->node);
+}
+
+/* The first reading of what the i-th reads, in the order of the nodes; the last are the first nodes. */
+static int owner_of(const Untier *u, const Value *v, const Readings *all, int i) {
+  const Reading *r = &all->items[i];
+  bool apart = r->as == READ_STATISTIC || (u->all && v->told == TOLD_NOTHING) || (u->traces && is_replaced(r));
   for (int k = all->count - 1; k > i; k--)
-    if (all->items[k].first == all->items[i].first) return true;
-  return false;
+    if (all->items[k].first == r->first) return k;
+  for (int k = 0; k < all->count; k++) apart &= all->items[k].first != r->first || is_of_kind(&all->items[k], r);
+  if (!apart || (r->as == READ_OPERAND && !is_replaced(r))) return all->count - 1;
+  bool any = false;
+  for (int k = all->count - 1; k > i; k--) {
+    if (!is_of_kind(&all->items[k], r)) continue;
+    if (is_one(u, v, &all->items[k], r)) return k;
+    any = true;
+  }
+  return any || (is_replaced(r) && is_constant(v)) ? i : all->count - 1;
 }
 
-Shared untie_find(const Graph *m, const Weights *w, const bool *trained) {
+Shared untie_find(Graph *m, const Weights *w, const bool *trained) {
   Shared found = {0};
+  const Untier u = {m, false, true};
   for (int i = 0; i < m->value_count; i++) {
     const Readings *all = &w->of[i];
     int before = found.copies;
-    for (int k = all->count - 1; trained[i] && k >= 0; k--) {
-      if (is_done(all, k) || !owner_of(m->values[i], all, k)) continue;
+    for (int k = all->count - 2; trained[i] && k >= 0; k--) {
+      if (owner_of(&u, m->values[i], all, k) != k) continue;
       found.copies++;
       if (!found.example) found.as = all->items[k].as;
     }
@@ -116,46 +161,42 @@ Shared untie_find(const Graph *m, const Weights *w, const bool *trained) {
   return found;
 }
 
-/* The Identity's output becomes the parameter; without the Identity it has the name that it had in PyTorch. */
-static void become_parameter(const Value *v, Node *identity) {
-  Value *out = identity->out[0];
-  out->kind = VALUE_CONSTANT;
-  out->producer = NULL;
-  out->initializer = true;
-  out->data = v->data;
-  out->known = v->known;
-  Graph *g = identity->graph;
-  int kept = 0;
-  for (int i = 0; i < g->node_count; i++)
-    if (g->nodes[i] != identity) g->nodes[kept++] = g->nodes[i];
-  g->node_count = kept;
-}
+/* ---- a copy for each ---- */
 
 static void read_instead(Node *n, const Value *v, Value *copy) {
   for (int k = 0; k < n->in_count; k++)
     if (n->in[k] == v) n->in[k] = copy;
 }
 
-static Status separate(Graph *m, Value *v, const Reading *r) {
-  if (former_name(r->first)) return become_parameter(v, r->first), STATUS_OK;
-  const char *name = arena_print(m->arena, "%s.%s", r->node->name, read_as_name(r->as));
-  Value *copy = name ? graph_constant(m, graph_fresh_name(m, name), v->type, &v->shape, v->data) : NULL;
-  if (!copy) return error_set(m->error, STATUS_OUT_OF_MEMORY, NULL, "out of memory for the copies of parameters");
-  copy->initializer = true;
+static void give(Graph *m, const Value *v, const Reading *r, Value *copy) {
   read_instead(r->first, v, copy);
   for (int i = 0; i < m->node_count; i++)
     if (m->nodes[i]->whole == r->first) read_instead(m->nodes[i], v, copy);
+}
+
+static Value *copy_of(Graph *m, const Value *v, const Reading *r) {
+  const char *name = arena_print(m->arena, "%s.%s", r->node->name, read_as_name(r->as));
+  Value *copy = name ? graph_constant(m, graph_fresh_name(m, name), v->type, &v->shape, v->data) : NULL;
+  if (copy) copy->initializer = true;
+  return copy;
+}
+
+static Status separate(const Untier *u, Value *v, const Readings *all) {
+  Value *given[READINGS_MAX];
+  for (int k = all->count - 1; k >= 0; k--) {
+    int owner = owner_of(u, v, all, k);
+    given[k] = owner > k ? given[owner] : k == all->count - 1 ? v : copy_of(u->m, v, &all->items[k]);
+    if (!given[k]) return error_set(u->m->error, STATUS_OUT_OF_MEMORY, NULL, "out of memory for copies of parameters");
+  }
+  for (int k = all->count - 1; k >= 0; k--)
+    if (given[k] != v) give(u->m, v, &all->items[k], given[k]);
   return STATUS_OK;
 }
 
-Status untie(Graph *m, const Weights *w, bool all_kinds) {
+Status untie(Graph *m, const Weights *w, bool traces, bool all) {
+  const Untier u = {m, traces, all};
   int count = m->value_count; /* copies come after them */
-  for (int i = 0; i < m->output_count; i++) m->outputs[i]->fetched = true;
-  for (int i = 0; i < count; i++) {
-    const Readings *all = &w->of[i];
-    for (int k = all->count - 1; mode_is_parameter(m->values[i]) && k >= 0; k--)
-      if ((all_kinds || all->items[k].as == READ_STATISTIC) && !is_done(all, k) && owner_of(m->values[i], all, k))
-        TRY(separate(m, m->values[i], &all->items[k]));
-  }
+  for (int i = 0; i < count; i++)
+    if (mode_is_parameter(m->values[i])) TRY(separate(&u, m->values[i], &w->of[i]));
   return STATUS_OK;
 }

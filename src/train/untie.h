@@ -1,7 +1,7 @@
 /* Untie: parameters that an exporter made one because they began equal, and a copy of each for its own reader.
  *
- *   'norm1.weight' ─▶ Mul            'norm1.weight' ─▶ Mul
- *              └─ Identity ─▶ Mul    'norm2.weight' ─▶ Mul */
+ *   'onnx::Add_30' ─▶ Add                               'onnx::Add_30' ─▶ Add
+ *              └─ Identity 'onnx::Add_32' ─▶ Add    '/Add_1.bias' ─ Identity ─▶ Add */
 #pragma once
 #include "train/weights.h"
 
@@ -12,7 +12,8 @@ typedef struct Shared {
   ReadAs as;
 } Shared;
 
-/* What untying would separate of those parameters that are `trained`. */
-Shared untie_find(const Graph *m, const Weights *w, const bool *trained);
-/* Separates them in the model itself, all kinds or running statistics alone; w is to be read again after it. */
-Status untie(Graph *m, const Weights *w, bool all_kinds);
+/* What untying without traces would separate of those parameters that are `trained`. */
+Shared untie_find(Graph *m, const Weights *w, const bool *trained);
+/* Separates them in the model itself: running statistics, where `traces`, those for which an Identity stands, and where
+ * `all`, the others; w is to be read again after it. */
+Status untie(Graph *m, const Weights *w, bool traces, bool all);

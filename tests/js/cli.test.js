@@ -119,8 +119,12 @@ test('inspect tells of each parameter who reads it as what, and whether it train
       '--force',
       ...more,
     );
-  assert.match((await make()).stderr, /^warning: the exporter made one parameter .*\n$/);
+  const inFolder = async () =>
+    (await run('inspect', path.join(folder, 'encoder'))).stdout.match(/^parameters.*$/m)?.[0];
+  assert.deepEqual((await make()).stderr, '');
+  const apart = await inFolder();
   assert.deepEqual((await make('--untie', '--batch-norm', 'update')).stderr, '');
+  assert.deepEqual([await inFolder(), typeof apart], [apart, 'string']);
 });
 
 test('inspect --graph shows what runs: rewritten or not, for inference or training, with lives and offsets', async () => {

@@ -8,7 +8,7 @@
  * Gather. */
 #include <string.h>
 
-#include "graph/op.h"
+#include "ops/index/index.h"
 
 /* Whether a flag among the inputs is known to be off, or is not there. */
 static Status want_off(const Node *n, int input, const char *name) {
@@ -16,13 +16,6 @@ static Status want_off(const Node *n, int input, const char *name) {
   if (!has_in(n, input)) return STATUS_OK;
   TRY(node_contents(n, input, &flag));
   return *(const uint8_t *)flag ? node_fail(n, STATUS_UNSUPPORTED_OP, "%s is not supported", name) : STATUS_OK;
-}
-
-/* dY, zero where the index is padding_idx. */
-static Value *without_padding(Graph *g, Value *dy, Value *indices, int64_t padding) {
-  int64_t last = -1;
-  Value *is_padding = emit(g, "Equal", indices, emit_int(g, padding));
-  return emit(g, "Where", emit(g, "Unsqueeze", is_padding, emit_ints(g, &last, 1)), emit_float(g, 0), dy);
 }
 
 static Status embedding_gradient(Compose *c) {
@@ -37,7 +30,7 @@ static Status embedding_gradient(Compose *c) {
   TRY(node_contents(n, 3, &padding));
   TRY(want_off(n, 4, "scale_grad_by_freq"));
   int64_t row = *(const int64_t *)padding;
-  Value *dy = row < 0 ? n->in[0] : without_padding(g, n->in[0], n->in[1], row);
+  Value *dy = row < 0 ? n->in[0] : index_without_padding(g, n->in[0], n->in[1], row);
   Value *width = emit_with(g, "Gather", ATTRS(attr_of_int("axis", 0)), emit_shape(g, n->in[0]), emit_ints(g, &last, 1));
   Value *rows = emit(g, "Reshape", n->in[2], emit_ints(g, &one, 1));
   Value *shape = emit_with(g, "Concat", ATTRS(attr_of_int("axis", 0)), rows, width);

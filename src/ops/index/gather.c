@@ -1,7 +1,10 @@
-/* Gather: y = x at the indices along one axis.  dx: dy's rows added up where they came from. */
+/* Gather: y = x at the indices along one axis.  dx: dy's rows added up where they came from, but for the row of an
+ * embedding's padding_idx. */
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
+#include "graph/notes.h"
 #include "kernels/copy.h"
 #include "ops/index/index.h"
 
@@ -89,10 +92,20 @@ static void gather_run(const Node *n) {
   if (bytes) gather_rows(&g, x->data, n->out[0]->data, bytes);
 }
 
+Value *index_without_padding(Graph *g, Value *dy, Value *indices, int64_t padding) {
+  int64_t last = -1;
+  Value *wide = emit_with(g, "Cast", ATTRS(attr_of_int("to", DTYPE_INT64)), indices);
+  Value *is_padding = emit(g, "Equal", wide, emit_int(g, padding));
+  return emit(g, "Where", emit(g, "Unsqueeze", is_padding, emit_ints(g, &last, 1)), emit_float(g, 0), dy);
+}
+
 static Status gather_grad(Grad *g) {
   Node *n = g->node;
+  const char *padding = notes_find(g->graph, PADDING_KEY, n->out[0]->name);
+  Value *dy = g->dy[0];
+  if (padding) dy = index_without_padding(g->graph, dy, n->in[1], strtoll(padding, NULL, 10));
   g->dx[0] = emit_with(g->graph, "GatherGrad", ATTRS(attr_of_int("axis", *(const int *)n->params)),
-                       emit_shape(g->graph, n->in[0]), n->in[1], g->dy[0]);
+                       emit_shape(g->graph, n->in[0]), n->in[1], dy);
   return STATUS_OK;
 }
 

@@ -12,3 +12,6 @@ static inline int64_t index_wrap(int64_t index, int64_t dim) {
   if (index < 0) index += dim;
   return index >= 0 && index < dim ? index : -1;
 }
+
+/* The gradient dy of rows at indices, zero where the index is `padding`. */
+Value *index_without_padding(Graph *g, Value *dy, Value *indices, int64_t padding);

@@ -1,0 +1,292 @@
+/* Undo: PyTorch's exporters make one initializer of parameters that are equal, and drop biases of zeros. Each parameter
+ * is there again, under its name, before the node that reads it is read.
+ *
+ *   TorchScript       Identity_0: norm1.weight ─▶ norm2.weight      norm2.weight, an initializer
+ *   torch.export      aten.layer_norm(x, [8], %p_norm2_weight …)    reads norm2.weight, no longer norm1.weight
+ *   a bias of zeros   aten.linear(x, %p_fc_weight, %p_fc_bias)      Gemm reads fc.bias, zeros
+ */
+#include <ctype.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "graph/notes.h"
+#include "graph/op.h"
+#include "onnx/parts.h"
+
+static Status out_of_memory(const OnnxReader *r) {
+  return error_set(r->error, STATUS_OUT_OF_MEMORY, NULL, "out of memory for parameters that the exporter merged");
+}
+
+static Value *add_parameter(OnnxReader *r, const char *name, const Value *like, const Shape *shape, const void *data) {
+  Value *v = name && data ? graph_constant(r->graph, graph_fresh_name(r->graph, name), like->type, shape, data) : NULL;
+  if (v) v->initializer = true;
+  return v;
+}
+
+static const Value *initializer_at(const OnnxReader *r, const Onnx__NodeProto *n, size_t i) {
+  const Value *v = graph_find(r->graph, n->input[i]);
+  return v && v->kind == VALUE_CONSTANT && v->initializer && dtype_is_float(v->type) ? v : NULL;
+}
+
+/* ---- TorchScript ---- */
+
+static bool is_statistic(const OnnxReader *r, const char *name) {
+  for (size_t i = 0; i < r->from->n_node; i++) {
+    const Onnx__NodeProto *n = r->from->node[i];
+    for (size_t k = 3; k < n->n_input; k++)
+      if (strcmp(n->op_type, "BatchNormalization") == 0 && strcmp(n->input[k], name) == 0) return true;
+  }
+  return false;
+}
+
+/* Not what it computed, which it calls by a number: of a module that is called twice it computes that twice. */
+static bool stands_for_parameter(const OnnxReader *r, const Onnx__NodeProto *n) {
+  static const char made[] = "Identity_", numbered[] = "onnx::";
+  if (strcmp(n->op_type, "Identity") != 0 || !n->name || strncmp(n->name, made, sizeof made - 1) != 0) return false;
+  if (!isdigit((unsigned char)n->name[sizeof made - 1]) || n->n_input != 1 || n->n_output != 1) return false;
+  if (strncmp(n->output[0], numbered, sizeof numbered - 1) == 0) return false;
+  for (size_t i = 0; i < r->from->n_output; i++)
+    if (r->from->output[i]->name && strcmp(r->from->output[i]->name, n->output[0]) == 0) return false;
+  return initializer_at(r, n, 0) && (!r->keeps_merged || is_statistic(r, n->output[0]));
+}
+
+/* ---- torch.export ---- */
+
+static const char call_key[] = "pkg.torch.onnx.fx_node";
+enum { ARGUMENTS_MAX = 16 };
+typedef struct Call {
+  const char *text, *arguments;           /* …aten.linear.default](args = (%x, %p_fc_weight), kwargs = {}) */
+  const Placeholder *read[ARGUMENTS_MAX]; /* those among them */
+  size_t count;
+} Call;
+
+/* The next name among arguments; what follows it, or NULL where there is none. */
+static const char *next_name(const char *at, Span *name) {
+  if (!(at = strchr(at, '%'))) return NULL;
+  name->at = ++at;
+  while (isalnum((unsigned char)*at) || *at == '_') at++;
+  name->length = (size_t)(at - name->at);
+  return at;
+}
+
+static bool equals(Span a, Span b) { return a.length == b.length && memcmp(a.at, b.at, a.length) == 0; }
+
+static bool is_named(const Call *c, Span wanted) {
+  Span name;
+  for (const char *at = c->arguments; (at = next_name(at, &name));)
+    if (equals(name, wanted)) return true;
+  return false;
+}
+
+static bool read_call(const OnnxReader *r, const Onnx__NodeProto *n, Call *c) {
+  const char *text = onnx_told_note(n, call_key);
+  Span name;
+  *c = (Call){.text = text, .arguments = text ? strstr(text, "](args = (") : NULL};
+  for (const char *at = c->arguments; at && (at = next_name(at, &name)) && c->count < ARGUMENTS_MAX;)
+    for (size_t i = 0; i < r->placeholder_count; i++)
+      if (equals(r->placeholders[i].name, name)) c->read[c->count++] = &r->placeholders[i];
+  return c->arguments;
+}
+
+/* The initializer that is it, or was computed from it. */
+static Value *value_of(const OnnxReader *r, const Placeholder *p) {
+  for (int i = 0; i < r->graph->value_count; i++) {
+    Value *v = r->graph->values[i];
+    const char *name = v->computed_from ? v->computed_from : v->name;
+    if (v->initializer && equals((Span){name, strlen(name)}, p->target)) return v;
+  }
+  return NULL;
+}
+
+/* ---- parameters that were merged ---- */
+
+typedef struct Inputs {
+  size_t at[ARGUMENTS_MAX];
+  const Value *value[ARGUMENTS_MAX];
+  const Placeholder *own[ARGUMENTS_MAX];
+  size_t count;
+} Inputs;
+
+static void find_inputs(const OnnxReader *r, const Onnx__NodeProto *n, Inputs *in) {
+  in->count = 0;
+  for (size_t i = 0; i < n->n_input && in->count < ARGUMENTS_MAX; i++) {
+    const Value *v = initializer_at(r, n, i);
+    const Placeholder *own = v ? onnx_told_placeholder(r, v) : NULL;
+    if (!own) continue;
+    in->at[in->count] = i, in->value[in->count] = v;
+    in->own[in->count++] = own;
+  }
+}
+
+/* Whether the node reads what the call does, one for one: then none stands at another's place. */
+static bool is_in_order(const Call *c, const Inputs *in) {
+  bool same = in->count == c->count && !strstr(c->text, "aten.addmm"); /* (bias, x, weight) */
+  for (size_t i = 0; same && i < c->count; i++)
+    for (size_t k = 0; k < c->count; k++) same &= in->own[k] != c->read[i] || in->own[i] == c->read[i];
+  return same;
+}
+
+static const char *end_of(Span target) {
+  const char *end = target.at + target.length;
+  while (end > target.at && end[-1] != '.') end--;
+  return end;
+}
+
+static bool end_alike(const Placeholder *a, const Placeholder *b) {
+  const char *x = end_of(a->target), *y = end_of(b->target);
+  return equals((Span){x, a->target.length - (size_t)(x - a->target.at)},
+                (Span){y, b->target.length - (size_t)(y - b->target.at)});
+}
+
+/* Not where the file has it with numbers of its own. */
+static bool may_be(const OnnxReader *r, const Value *v, const Placeholder *p) {
+  const Value *other = value_of(r, p);
+  return !other || other->data == v->data;
+}
+
+/* Which of those that the call reads the i-th input was. */
+static const Placeholder *pick(const OnnxReader *r, const Call *c, const Inputs *in, size_t i) {
+  const Placeholder *last = NULL, *alike = NULL;
+  size_t count = 0;
+  if (is_in_order(c, in)) return may_be(r, in->value[i], c->read[i]) ? c->read[i] : NULL;
+  if (is_named(c, in->own[i]->name)) return NULL;
+  for (size_t k = 0; k < c->count; k++) {
+    if (!may_be(r, in->value[i], c->read[k])) continue;
+    last = c->read[k], count++;
+    if (end_alike(last, in->own[i])) alike = last;
+  }
+  return count == 1 ? last : alike;
+}
+
+/* Whether some node reads v as what it is; else it is what a rule of the exporter has made of several. */
+static bool has_owner(const OnnxReader *r, const Value *v, const Placeholder *own) {
+  for (size_t i = 0; i < r->from->n_node; i++) {
+    Call c;
+    for (size_t k = 0; k < r->from->node[i]->n_input; k++)
+      if (strcmp(r->from->node[i]->input[k], v->name) == 0 && read_call(r, r->from->node[i], &c) &&
+          is_named(&c, own->name))
+        return true;
+  }
+  return false;
+}
+
+static Status separate(OnnxReader *r, Onnx__NodeProto *n, size_t at, const Value *v, const Placeholder *p) {
+  Value *own = value_of(r, p);
+  if (!own) {
+    const char *target = arena_print(r->arena, "%.*s", (int)p->target.length, p->target.at);
+    const char *name = v->computed_from ? arena_print(r->arena, "%s:%s", target ? target : "", v->name) : target;
+    if (!(own = add_parameter(r, name, v, &v->shape, v->data))) return out_of_memory(r);
+    own->told = v->told == TOLD_NOTHING ? TOLD_NOTHING : p->parameter ? TOLD_PARAMETER : TOLD_NO_PARAMETER;
+    if (v->computed_from) own->computed_from = target;
+  }
+  n->input[at] = (char *)(uintptr_t)own->name;
+  return STATUS_OK;
+}
+
+static Status separate_all(OnnxReader *r, Onnx__NodeProto *n, const Call *c) {
+  Inputs in;
+  find_inputs(r, n, &in);
+  for (size_t i = 0; i < in.count; i++) {
+    const Placeholder *p = pick(r, c, &in, i);
+    if (p && p != in.own[i] && has_owner(r, in.value[i], in.own[i])) TRY(separate(r, n, in.at[i], in.value[i], p));
+  }
+  return STATUS_OK;
+}
+
+/* ---- biases that were dropped ---- */
+
+static int64_t int_of(const Onnx__NodeProto *n, const char *name, int64_t otherwise) {
+  for (size_t i = 0; i < n->n_attribute; i++)
+    if (n->attribute[i]->name && strcmp(n->attribute[i]->name, name) == 0) return n->attribute[i]->i;
+  return otherwise;
+}
+
+static Dim width_of(const Onnx__NodeProto *n, const Shape *w) {
+  if (w->rank < 2) return 0;
+  if (strcmp(n->op_type, "Gemm") == 0) return w->dim[!int_of(n, "transB", 0)];
+  return strcmp(n->op_type, "Conv") == 0 ? w->dim[0] : w->dim[1] * int_of(n, "group", 1);
+}
+
+static Status restore_bias(OnnxReader *r, Onnx__NodeProto *n, const Call *c) {
+  static const char rule[] = "RemoveOptionalBiasFrom";
+  const char *by = onnx_told_note(n, "pkg.onnxscript.rewriter.rule_name");
+  const Placeholder *lost = NULL;
+  size_t count = 0;
+  for (size_t i = 0; by && i < c->count; i++)
+    if (!value_of(r, c->read[i])) lost = c->read[i], count++;
+  const Value *w = count == 1 && n->n_input == 2 && strncmp(by, rule, sizeof rule - 1) == 0 ? initializer_at(r, n, 1)
+                                                                                            : NULL;
+  Dim width = w ? width_of(n, &w->shape) : 0;
+  char **input = ARENA_ARRAY(r->arena, char *, 3);
+  if (width <= 0) return STATUS_OK;
+  const char *name = arena_print(r->arena, "%.*s", (int)lost->target.length, lost->target.at);
+  Value *bias = add_parameter(r, name, w, &(Shape){1, {width}},
+                              arena_alloc(r->arena, (size_t)width * dtype_bytes(w->type)));
+  if (!input || !bias) return out_of_memory(r);
+  memcpy(input, n->input, 2 * sizeof *input);
+  input[2] = (char *)(uintptr_t)bias->name;
+  n->input = input;
+  n->n_input = 3;
+  if (w->told != TOLD_NOTHING) bias->told = lost->parameter ? TOLD_PARAMETER : TOLD_NO_PARAMETER;
+  return STATUS_OK;
+}
+
+/* ---- detach ---- */
+
+/* Whether a node of the same call makes it: a step on the way. */
+static bool is_step(const OnnxReader *r, const Call *c, const char *name) {
+  for (size_t i = 0; i < r->from->n_node; i++) {
+    const Onnx__NodeProto *n = r->from->node[i];
+    for (size_t k = 0; k < n->n_output; k++)
+      if (strcmp(n->output[k], name) == 0) {
+        const char *text = onnx_told_note(n, call_key);
+        return text && strcmp(text, c->text) == 0;
+      }
+  }
+  return false;
+}
+
+/* Whether the call names it otherwise. A parameter is one where it goes by its name. */
+static bool is_unnamed(const OnnxReader *r, const Call *c, const Value *v) {
+  const Placeholder *own = v->initializer ? onnx_told_placeholder(r, v) : NULL;
+  if (!dtype_is_float(v->type) || v->kind == VALUE_INPUT || (v->kind == VALUE_CONSTANT && !own)) return false;
+  if (is_named(c, own ? own->name : (Span){v->name, strlen(v->name)})) return false;
+  return !is_step(r, c, v->name);
+}
+
+/* The exporter drops the Identity that stands for detach(); the call still names what it gave. */
+static Status restore_detach(OnnxReader *r, Onnx__NodeProto *n, const Call *c) {
+  static const char made[] = "detach";
+  Span name;
+  const char *lost = NULL;
+  Value *from = NULL;
+  size_t count = 0, inputs = 0, at = 0;
+  for (const char *p = c->arguments; (p = next_name(p, &name));) {
+    if (strncmp(name.at, made, sizeof made - 1) != 0) continue;
+    const char *text = arena_print(r->arena, "%.*s", (int)name.length, name.at);
+    if (!text) return out_of_memory(r);
+    if (!graph_find(r->graph, text)) lost = text, count++;
+  }
+  for (size_t i = 0; count == 1 && i < n->n_input; i++) {
+    Value *v = graph_find(r->graph, n->input[i]);
+    if (v && is_unnamed(r, c, v)) from = v, at = i, inputs++;
+  }
+  if (inputs != 1) return STATUS_OK;
+  if (!graph_node(r->graph, op_find_in("", "Identity"), NULL, &from, 1, &lost, 1, NULL, 0)) return out_of_memory(r);
+  n->input[at] = (char *)(uintptr_t)lost;
+  return notes_add(r->graph, DETACHED_KEY, lost, "");
+}
+
+Status onnx_undo(OnnxReader *r, Onnx__NodeProto *n, bool *done) {
+  Call c;
+  if ((*done = stands_for_parameter(r, n))) {
+    const Value *v = graph_find(r->graph, n->input[0]);
+    return add_parameter(r, n->output[0], v, &v->shape, v->data) ? STATUS_OK : out_of_memory(r);
+  }
+  if (!r->placeholder_count || !read_call(r, n, &c)) return STATUS_OK;
+  if (!r->keeps_merged) {
+    TRY(separate_all(r, n, &c));
+    TRY(restore_bias(r, n, &c));
+  }
+  return restore_detach(r, n, &c);
+}
