@@ -88,6 +88,14 @@ const char *shape_print(const Shape *s, char text[SHAPE_TEXT]) {
   return text;
 }
 
+const char *shape_place(const Shape *s, size_t at, char text[SHAPE_PLACE_TEXT]) {
+  size_t inner = s->rank ? shape_span(s, 1, s->rank) : 0;
+  int end = inner ? snprintf(text, SHAPE_PLACE_TEXT, " in row %zu", at / inner) : 0;
+  if (inner > 1) end += snprintf(text + end, (size_t)(SHAPE_PLACE_TEXT - end), ", element %zu", at % inner);
+  text[end] = 0;
+  return text;
+}
+
 void shape_strides(const Shape *s, size_t stride[RANK_MAX]) {
   size_t step = 1;
   for (int i = s->rank - 1; i >= 0; i--) {

@@ -2,8 +2,8 @@
  */
 #include <string.h>
 
+#include "graph/bad_index.h"
 #include "graph/known.h"
-#include "graph/op.h"
 #include "graph/work.h"
 #include "passes/passes.h"
 
@@ -48,9 +48,11 @@ static bool allocate(Node *n) {
   return (n->scratch = arena_alloc(arena, n->scratch_bytes + 64)) != NULL;
 }
 
-static Status fold_node(Node *n, bool known) {
+/* Whether it did: a node that meets a bad index is left to the run, which refuses it. */
+static Status fold_node(Node *n, bool known, bool *folded) {
   if (!allocate(n)) return node_fail(n, STATUS_OUT_OF_MEMORY, "out of memory while folding constants");
   if (!known) n->op->run(n);
+  if (!(*folded = bad_index_none(n))) return STATUS_OK;
   for (int i = 0; i < n->out_count; i++) {
     if (!n->out[i]) continue;
     if (known) known_write(n->out[i]);
@@ -72,8 +74,9 @@ Status pass_fold(Graph *g) {
   for (int i = 0; i < g->node_count; i++) {
     Node *n = g->nodes[i];
     bool known = !(n->op->flags & (OP_RANDOM | OP_UPDATES)) && all_known(n);
-    if (known || (foldable(n, &widened) && work_may_go_ahead(n))) TRY(fold_node(n, known));
-    else g->nodes[kept++] = n;
+    bool folded = false;
+    if (known || (foldable(n, &widened) && work_may_go_ahead(n))) TRY(fold_node(n, known, &folded));
+    if (!folded) g->nodes[kept++] = n;
   }
   g->node_count = kept;
   return STATUS_OK;

@@ -1,8 +1,6 @@
 /* Loss: what the loss of a run has counted, and labels that are no class of it. */
 #include "run/loss.h"
 
-#include <stdio.h>
-
 #include "graph/views.h"
 #include "ops/ops.h"
 
@@ -25,12 +23,11 @@ const Value *loss_labels(const Node *n) { return behind_views(n->in[n->op->count
 Status loss_check(const Node *n, const Value *labels, Error *error) {
   Counted counted = n->op->counted(n), *c = &counted;
   if (c->stray_at < 0) return STATUS_OK;
-  int64_t classes = n->in[0]->shape.dim[1], inner = (int64_t)shape_span(&labels->shape, 1, labels->shape.rank);
-  char element[48] = "";
-  if (inner > 1) snprintf(element, sizeof element, ", element %lld", (long long)(c->stray_at % inner));
+  int64_t classes = n->in[0]->shape.dim[1];
+  char place[SHAPE_PLACE_TEXT];
   return error_set(error, STATUS_INVALID_FEED, n->name,
-                   "the labels '%.100s' have %lld in row %lld%s, but the scores have %lld classes, 0 to %lld%s",
-                   labels->name, (long long)c->stray, (long long)(c->stray_at / inner), element, (long long)classes,
+                   "the labels '%.100s' have %lld%s, but the scores have %lld classes, 0 to %lld%s", labels->name,
+                   (long long)c->stray, shape_place(&labels->shape, (size_t)c->stray_at, place), (long long)classes,
                    (long long)classes - 1,
                    c->stray == -100 ? " (-100 is PyTorch's ignore index: make the artifacts with loss: { type: "
                                       "'cross-entropy', ignoreIndex: -100 })"

@@ -9,6 +9,7 @@
 #include "ops/ops.h"
 #include "graph/work.h"
 #include "part.h"
+#include "run/bad_index.h"
 #include "way.h"
 
 enum {
@@ -318,9 +319,12 @@ void plan_resolve(Program *p, void *base) {
   for (int i = 0; i < g->value_count; i++) g->values[i]->data = value_root(g->values[i])->data;
 }
 
+static bool gives_up(const Program *p) { return threads_stopped() || p->graph->bad_index.node; }
+
 static Status leave(const Program *p) {
   bool stopped = threads_stopped(); /* in the last step, perhaps */
   threads_watch(NULL);
+  TRY(bad_index_check(p));
   return stopped ? error_set(p->graph->error, STATUS_ABORTED, NULL, "the run was stopped; no parameter was changed")
                  : STATUS_OK;
 }
@@ -370,7 +374,7 @@ static const Node *step_of(const Program *p, StepRange range, int i) {
 
 Status plan_execute(const Program *p, StepRange range, const ThreadsStop *stop) {
   threads_watch(stop);
-  for (int i = range.first; i < range.end && !threads_stopped(); i++) {
+  for (int i = range.first; i < range.end && !gives_up(p); i++) {
     const Node *n = step_of(p, range, i);
     if (n) n->op->run(n);
   }
@@ -382,7 +386,7 @@ Status plan_execute_timed(Program *p, StepRange range, const ThreadsStop *stop, 
     return error_set(p->graph->error, STATUS_OUT_OF_MEMORY, NULL, "out of memory for the times of nodes");
   threads_watch(stop);
   double since = clock->now(clock->context);
-  for (int i = range.first; i < range.end && !threads_stopped(); i++) {
+  for (int i = range.first; i < range.end && !gives_up(p); i++) {
     const Node *n = step_of(p, range, i);
     if (!n) continue;
     n->op->run(n);

@@ -31,6 +31,7 @@ typedef struct Program {
   Node **lean;    /* by step: the node without what only gradients towards inputs need; NULL: nothing is left of it */
   double *ms;     /* what each step took in the timed runs together; NULL before the first */
   int timed_runs;
+  bool kept; /* its nodes and values have just what a run reads (run/trainer.c) */
 } Program;
 
 /* Plans `graph`, whose outputs stay readable after the run. `overwrite_gradients`: accumulators overwrite instead of

@@ -319,7 +319,7 @@ static Status keep(TrainletTrainer *t, const Program *p, Value **values, int *co
   if (!graph) return out_of_memory(t);
   graph->error = &t->error;
   graph->rng = &t->rng;
-  t->program = (Program){.graph = graph, .step_count = p->step_count, .yield_step = p->step_count};
+  t->program = (Program){.graph = graph, .step_count = p->step_count, .yield_step = p->step_count, .kept = true};
   if (!(*values = (Value *)(void *)keep_values(t, p, count))) return out_of_memory(t);
   TRY(keep_steps(t, p));
   TRY(keep_names(t, p));

@@ -18,6 +18,10 @@ Status elements_infer(Node *n, const Shape *data, int indices, Dim axis) {
 
 int elements_axis(const Node *n) { return *(const int *)n->params; }
 
+void elements_note(const Node *n, int indices, const ElementsRun *r, size_t i) {
+  index_note(n, indices, r->from + i, r->size);
+}
+
 void elements_each(const Node *n, const Shape *data, int indices, ElementsLine *visit) {
   const Value *at = n->in[indices];
   const Shape *shape = &at->shape;

@@ -20,6 +20,9 @@ static inline ptrdiff_t elements_at(const ElementsRun *r, size_t i) {
   return (uint64_t)k < (uint64_t)r->size ? (ptrdiff_t)(r->line + i * r->step + (size_t)k * r->stride) : -1;
 }
 
+/* That there is none for the row's element i. */
+void elements_note(const Node *n, int indices, const ElementsRun *r, size_t i);
+
 typedef void ElementsLine(const Node *n, const ElementsRun *run);
 
 /* Checks input `indices` against the data's shape; params. */

@@ -1,6 +1,6 @@
 /* Index: elements of int32 or int64 index tensors, negative ones counted from the end. */
 #pragma once
-#include "graph/op.h"
+#include "graph/bad_index.h"
 
 /* Element i of the index tensor v. */
 static inline int64_t index_at(const Value *v, size_t i) {
@@ -15,3 +15,11 @@ static inline int64_t index_wrap(int64_t index, int64_t dim) {
 
 /* The gradient dy of rows at indices, zero where the index is `padding`. */
 Value *index_without_padding(Graph *g, Value *dy, Value *indices, int64_t padding);
+
+/* For run: element `at` of this input is no index of a dim. */
+static inline void index_note(const Node *n, int input, size_t at, int64_t dim) {
+  bad_index_note(n, input, at, -dim, dim - 1);
+}
+
+/* For run: whether all elements of this input are 0 … most; the first that is not is noted. */
+bool index_all_within(const Node *n, int input, int64_t most);

@@ -60,3 +60,9 @@ NdIndexRun nd_index_run(const Node *n, const Shape *data, int indices) {
   for (int i = 0; i < p->depth; i++) r.dim[i] = data->dim[p->batch_dims + i];
   return r;
 }
+
+void nd_index_note(const Node *n, size_t row) {
+  NdIndexRun r = nd_index_run(n, &n->in[0]->shape, 1);
+  for (size_t i = 0, at = row * r.depth; i < r.depth; i++, at++)
+    if (index_wrap(index_at(r.indices, at), r.dim[i]) < 0) return index_note(n, 1, at, r.dim[i]);
+}

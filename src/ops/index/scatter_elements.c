@@ -1,5 +1,5 @@
 /* ScatterElements: puts updates into data (or adds them, multiplies by them, …) at the index along an axis, in each
- * line separately. An index out of range is ignored.  dData = dy, 0 where it was replaced; dUpdates = dy there; of max
+ * line separately.  dData = dy, 0 where it was replaced; dUpdates = dy there; of max
  * and min, the elements that are y share dy; of mul, dy times the other factors. */
 #include <string.h>
 
@@ -25,11 +25,13 @@ static void put(const Node *n, const ElementsRun *run) {
     bool within = r.wide && r.step == 0 && r.stride == 1; /* a line by itself, as MaxUnpool has but one */
     for (size_t i = 0; i < r.count && within; i++) {
       int64_t at = index_wrap(r.wide[i], r.size);
-      if (at >= 0) to[r.line + (size_t)at] = from[i];
+      if (at < 0) return elements_note(n, 1, run, i);
+      to[r.line + (size_t)at] = from[i];
     }
     for (size_t i = 0; i < r.count && !within; i++) {
       ptrdiff_t at = elements_at(&r, i);
-      if (at >= 0) to[at] = from[i];
+      if (at < 0) return elements_note(n, 1, run, i);
+      to[at] = from[i];
     }
     return;
   }
@@ -37,7 +39,8 @@ static void put(const Node *n, const ElementsRun *run) {
   char *to = n->out[0]->data;
   for (size_t i = 0; i < r.count; i++, from += item) {
     ptrdiff_t at = elements_at(&r, i);
-    if (at >= 0) copy_element(to + (size_t)at * item, from, item);
+    if (at < 0) return elements_note(n, 1, run, i);
+    copy_element(to + (size_t)at * item, from, item);
   }
 }
 
@@ -47,7 +50,8 @@ static void add(const Node *n, const ElementsRun *run) {
   float *to = out_f32(n, 0);
   for (size_t i = 0; i < r.count; i++) {
     ptrdiff_t at = elements_at(&r, i);
-    if (at >= 0) to[at] += from[i];
+    if (at < 0) return elements_note(n, 1, run, i);
+    to[at] += from[i];
   }
 }
 
@@ -58,7 +62,8 @@ static void reduce(const Node *n, const ElementsRun *run) {
   const char *from = (const char *)n->in[2]->data + run->from * item;
   for (size_t i = 0; i < run->count; i++, from += item) {
     ptrdiff_t at = elements_at(run, i);
-    if (at >= 0) scatter_row(kind, type, (char *)n->out[0]->data + (size_t)at * item, from, 1);
+    if (at < 0) return elements_note(n, 1, run, i);
+    scatter_row(kind, type, (char *)n->out[0]->data + (size_t)at * item, from, 1);
   }
 }
 

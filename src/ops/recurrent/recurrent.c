@@ -5,6 +5,7 @@
 
 #include "kernels/recurrent_product.h"
 #include "kernels/scratch.h"
+#include "ops/index/index.h"
 #include "size.h"
 
 typedef struct Forward {
@@ -199,6 +200,7 @@ static void direction_run(Forward *f) {
 
 void recurrent_run(const Node *n) {
   Forward f = {.n = n, .p = n->params};
+  if (has_in(n, RECURRENT_LENGTHS) && !index_all_within(n, RECURRENT_LENGTHS, (int64_t)f.p->steps)) return;
   int kept = 1 + f.p->cell->states;
   lay_out(&f, &(Scratch){.base = n->scratch});
   float *first = has_out(n, kept) ? out_f32(n, kept) : NULL;

@@ -18,16 +18,15 @@ static Status reverse_sequence_infer(Node *n) {
   return node_output(n, 0, n->in[0]->type, &n->in[0]->shape);
 }
 
-/* A length out of range is replaced by the nearest valid one. */
 static void reverse_sequence_run(const Node *n) {
   const Shape *x = &n->in[0]->shape;
   bool time_first = node_int(n, "time_axis", 0) == 0;
   int64_t steps = x->dim[time_first ? 0 : 1], sequences = x->dim[time_first ? 1 : 0];
+  if (!index_all_within(n, 1, steps)) return;
   size_t item = shape_span(x, 2, x->rank) * dtype_bytes(n->in[0]->type);
   size_t step = item * (size_t)(time_first ? sequences : 1), sequence = item * (size_t)(time_first ? 1 : steps);
   for (int64_t b = 0; b < sequences && item; b++) {
     int64_t length = index_at(n->in[1], (size_t)b);
-    if (length > steps) length = steps;
     for (int64_t t = 0; t < steps; t++) {
       int64_t from = t < length ? length - 1 - t : t;
       memcpy((char *)n->out[0]->data + (size_t)b * sequence + (size_t)t * step,

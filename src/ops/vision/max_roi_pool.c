@@ -2,7 +2,7 @@
  * taken; 0 for an empty one. Output 1, which ONNX has not, is where in X they stood.  dX = dy there. */
 #include <math.h>
 
-#include "graph/op.h"
+#include "graph/bad_index.h"
 #include "graph/second_output.h"
 #include "kernels/vector_math.h"
 #include "size.h"
@@ -109,24 +109,12 @@ static void bins_run(const Node *n, const Bins *b, size_t start, size_t to) {
     }
 }
 
-/* A region of no picture. */
-static void nowhere_run(const Node *n, size_t to, size_t count) {
-  for (size_t i = to; i < to + count; i++) {
-    out_f32(n, 0)[i] = NAN; /* so that the loss shows it */
-    if (has_out(n, 1)) ((int64_t *)n->out[1]->data)[i] = INT64_MAX;
-  }
-}
-
 static void run_rois(void *context, size_t from, size_t to) {
   const Node *n = context;
   const RoiPool *p = n->params;
   size_t bins = p->out[0] * p->out[1], pixels = p->in[0] * p->in[1];
   for (size_t r = from; r < to; r++) {
     const float *roi = in_f32(n, 1) + r * 5;
-    if (!(roi[0] >= 0 && roi[0] < (float)p->batch)) {
-      nowhere_run(n, r * p->channels * bins, p->channels * bins);
-      continue;
-    }
     for (size_t row = 0; row < p->out[0]; row += BINS)
       for (size_t column = 0; column < p->out[1]; column += BINS) {
         Bins b = bins_of(p, roi, row, column);
@@ -138,8 +126,11 @@ static void run_rois(void *context, size_t from, size_t to) {
 
 static void max_roi_pool_run(const Node *n) {
   const RoiPool *p = n->params;
-  threads_split((size_t)n->in[1]->shape.dim[0], threads_grain(8 * p->channels * p->out[0] * p->out[1]), run_rois,
-                (void *)n);
+  size_t rois = (size_t)n->in[1]->shape.dim[0];
+  for (size_t r = 0; r < rois; r++)
+    if (!(in_f32(n, 1)[r * 5] >= 0 && in_f32(n, 1)[r * 5] < (float)p->batch))
+      return bad_index_note(n, 1, r * 5, 0, (int64_t)p->batch - 1);
+  threads_split(rois, threads_grain(8 * p->channels * p->out[0] * p->out[1]), run_rois, (void *)n);
 }
 
 /* Places behind the end, of empty bins, are left out. */

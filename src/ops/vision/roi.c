@@ -59,7 +59,7 @@ size_t roi_most_samples(const RoiAlign *r, int a) {
 RoiBox roi_box(const RoiAlign *r, const Value *rois, const Value *batch_indices, size_t i) {
   const float *roi = (const float *)rois->data + i * 4;
   int64_t batch = index_wrap(index_at(batch_indices, i), (int64_t)r->batch);
-  RoiBox b = {.there = batch >= 0, .batch = batch < 0 ? 0 : (size_t)batch};
+  RoiBox b = {.batch = batch < 0 ? 0 : (size_t)batch};
   for (int a = 0; a < 2; a++) {
     float shift = r->half_pixel ? 0.5f : 0;
     float start = roi[1 - a] * r->scale - shift, size = roi[3 - a] * r->scale - shift - start;

@@ -14,7 +14,6 @@ typedef struct RoiAlign {
 } RoiAlign;
 
 typedef struct RoiBox {
-  bool there; /* its batch index is one; otherwise `batch` is 0 */
   size_t batch;
   float start[2], bin[2];
   size_t samples[2];

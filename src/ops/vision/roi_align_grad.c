@@ -48,7 +48,7 @@ static void run_channels(void *context, size_t from, size_t to) {
     memset(out_f32(n, 0) + (b * r->channels + from) * pixels, 0, (to - from) * pixels * sizeof(float));
   for (size_t roi = 0; roi < r->rois; roi++) {
     RoiBox box = roi_box(r, n->in[2], n->in[3], roi);
-    for (size_t c = from; c < to && box.there; c++) {
+    for (size_t c = from; c < to; c++) {
       size_t plane = (box.batch * r->channels + c) * pixels;
       const float *x = in_f32(n, 1) + plane, *dy = in_f32(n, 0) + (roi * r->channels + c) * bins;
       float *dx = out_f32(n, 0) + plane;

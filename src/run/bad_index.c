@@ -1,0 +1,33 @@
+/* Bad index: the sentence about what a run has noted. */
+#include "run/bad_index.h"
+
+#include <stdio.h>
+
+#include "kernels/number.h"
+#include "ops/ops.h"
+
+/* As the caller knows them: before casts and operators that only show them in another shape. */
+static const Value *indices_fed(const Value *v) {
+  while (v->producer && (v->producer->op->flags & OP_VIEW || v->producer->op == &op_cast)) v = v->producer->in[0];
+  return v;
+}
+
+static long long index_value(const Value *v, size_t at) {
+  Numbers x;
+  if (v->type == DTYPE_STRING) return 0;
+  numbers_load(&x, v->data, v->type, at, 1, 1);
+  return dtype_is_float(v->type) ? number_cut(x.floats[0]) : x.ints[0];
+}
+
+Status bad_index_check(const Program *p) {
+  const BadIndex b = p->graph->bad_index;
+  if (!b.node) return STATUS_OK;
+  p->graph->bad_index.node = NULL;
+  const Node *n = b.node;
+  const Value *data = n->in[0], *held = n->in[b.input], *v = p->kept ? held : indices_fed(held);
+  char shape[SHAPE_TEXT], place[SHAPE_PLACE_TEXT];
+  return error_set(p->graph->error, held->kind == VALUE_CONSTANT ? STATUS_INVALID_MODEL : STATUS_INVALID_FEED, n->name,
+                   "%s '%.128s': '%.100s' has %lld%s, but '%.100s' %s allows %lld to %lld", n->op->name, n->name,
+                   v->name, index_value(held, b.at), shape_place(&v->shape, b.at, place), data->name,
+                   shape_print(&data->shape, shape), (long long)b.least, (long long)b.most);
+}
