@@ -958,7 +958,11 @@ export interface ArtifactOptions extends EngineOptions {
    * is refused with a training_info.
    */
   untie?: boolean;
-  /** The outputs from which the loss is computed; default: the first. */
+  /**
+   * The outputs from which the loss is computed; default: the first. If these are probabilities, `cross-entropy` and
+   * `bce-with-logits` use the scores before the Softmax or Sigmoid, so that no activation is applied twice; if these
+   * scores are not known, a warning says so.
+   */
   lossInputs?: readonly string[];
   /**
    * Outputs of the model that the train and eval graphs have besides the loss; if the predictions are among them, `fit`

@@ -136,7 +136,7 @@ const void *trainlet_artifacts_bytes(const TrainletArtifacts *a, TrainletPart pa
 
 /* ---- graphs ---- */
 
-static Value *scores_of(TrainletArtifacts *a, Graph *g) {
+const Value *artifacts_scores(TrainletArtifacts *a) {
   const Value *from = a->model->output_count ? a->model->outputs[0] : NULL;
   if (a->loss_inputs.count > 1) {
     error_set(&a->error, STATUS_INVALID_ARGUMENT, NULL,
@@ -148,8 +148,8 @@ static Value *scores_of(TrainletArtifacts *a, Graph *g) {
               a->loss_inputs.names[0]);
     return NULL;
   }
-  return from ? from->twin
-              : (error_set(g->error, STATUS_INVALID_MODEL, NULL, "the model has no output to learn from"), NULL);
+  if (!from) error_set(&a->error, STATUS_INVALID_MODEL, NULL, "the model has no output to learn from");
+  return from;
 }
 
 static Status add_parameters(Graph *g) {
@@ -165,15 +165,18 @@ static Value *name_loss(TrainletArtifacts *a, Graph *g, Value *loss, const Value
   return loss_check_scalar(g, loss) == STATUS_OK ? loss : NULL;
 }
 
-static Value *append_part(TrainletArtifacts *a, Graph *g, const LossOptions *o) {
+const Value *artifacts_part_scores(TrainletArtifacts *a, const LossOptions *o) {
   const Value *from = o->input ? graph_find(a->model, o->input) : a->model->output_count ? a->model->outputs[0] : NULL;
-  if (!from) {
+  if (!from)
     error_set(&a->error, STATUS_INVALID_ARGUMENT, NULL, "losses: the model has no value '%.200s'",
               o->input ? o->input : "");
-    return NULL;
-  }
-  Value *scores = from->twin, *loss = loss_append(g, o, scores);
-  return name_loss(a, g, loss, scores, arena_print(g->arena, "%s_loss", scores->name));
+  return from;
+}
+
+static Value *append_part(TrainletArtifacts *a, Graph *g, const LossOptions *o) {
+  const Value *from = artifacts_part_scores(a, o);
+  if (!from) return NULL;
+  return name_loss(a, g, loss_append(g, o, from), from->twin, arena_print(g->arena, "%s_loss", from->name));
 }
 
 /* The parts go into `parts`, to be outputs after their sum. */
@@ -188,8 +191,8 @@ static Value *append_losses(TrainletArtifacts *a, Graph *g, Value **parts) {
 
 static Value *append_loss(TrainletArtifacts *a, Graph *g, Value **parts) {
   if (a->loss_count) return append_losses(a, g, parts);
-  Value *scores = scores_of(a, g), *loss = scores ? loss_append(g, &a->loss, scores) : NULL;
-  return name_loss(a, g, loss, scores, "loss");
+  const Value *scores = artifacts_scores(a);
+  return scores ? name_loss(a, g, loss_append(g, &a->loss, scores), scores->twin, "loss") : NULL;
 }
 
 static Status add_model_outputs(TrainletArtifacts *a, Graph *g) {
@@ -306,7 +309,7 @@ static Status build_train_with(TrainletArtifacts *a, bool *trained, bool inputs)
   status = g ? append_training(a, g, loss, trained, inputs) : a->error.status;
   if (status == STATUS_OK) status = write_graph(a, g, TRAINLET_TRAIN);
   if (status == STATUS_OK) artifacts_warn_of_ours(a, g);
-  if (status == STATUS_OK) artifacts_warn_of_activations(a, g);
+  if (status == STATUS_OK) artifacts_warn_of_activations(a);
   arena_free(&arena);
   return status;
 }

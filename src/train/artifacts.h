@@ -102,5 +102,8 @@ void artifacts_warn_of_ours(TrainletArtifacts *a, const Graph *g);
 void artifacts_warn_of_batch(TrainletArtifacts *a, const Node *why); /* why it stays fixed; NULL: it is free now */
 void artifacts_warn_of_opset(TrainletArtifacts *a);
 void artifacts_warn_of_parameters(TrainletArtifacts *a, const bool *trained);
-/* Of a softmax or sigmoid that the loss has in itself (advice.c). */
-void artifacts_warn_of_activations(TrainletArtifacts *a, const Graph *g);
+/* Probabilities that a loss takes for scores (advice.c). */
+void artifacts_warn_of_activations(TrainletArtifacts *a);
+/* The model's value that the loss, or one of several, is taken of. NULL with a sentence. */
+const Value *artifacts_scores(TrainletArtifacts *a);
+const Value *artifacts_part_scores(TrainletArtifacts *a, const LossOptions *o);

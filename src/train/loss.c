@@ -7,6 +7,7 @@
 #include "graph/op.h"
 #include "part.h"
 #include "train/class_axis.h"
+#include "train/scores.h"
 
 static Value *label_input(Graph *g, const LossOptions *o, const char *stem, DType type, const Shape *shape) {
   if (o->label && graph_find(g, o->label)) {
@@ -61,7 +62,7 @@ static Value *spread(Graph *g, const LossOptions *o, Value *p) {
 /* p = log softmax(scores) and q[l] = (1−ε)·p[l] + ε/C · Σ_k w[k]·p[k] / w[l], whose likelihood loss −Σ w[l]·q[l] / Σ
  * w[l] is PyTorch's CrossEntropyLoss with label_smoothing ε. */
 static Value *smoothed(Graph *g, const LossOptions *o, Value *scores) {
-  Value *p = emit_with(g, "LogSoftmax", ATTRS(attr_of_int("axis", 1)), scores);
+  Value *p = o->logs ? scores : emit_with(g, "LogSoftmax", ATTRS(attr_of_int("axis", 1)), scores);
   return emit(g, "Add", emit(g, "Mul", p, emit_float(g, 1 - o->label_smoothing)), spread(g, o, p));
 }
 
@@ -101,7 +102,7 @@ static bool check_classes(Graph *g, const LossOptions *o, const Value *scores) {
 
 /* loss = −Σ w[l]·log softmax(scores)[l] / Σ w[l]   (ONNX SoftmaxCrossEntropyLoss), or of each label */
 static Value *likelihood(Graph *g, const LossOptions *o, Value *scores, Value *labels) {
-  bool smooth = o->label_smoothing > 0;
+  bool smooth = o->label_smoothing > 0, logs = smooth || o->logs;
   Value *in[3] = {smooth ? smoothed(g, o, scores) : scores, labels, NULL};
   if (o->weights) {
     Shape weights = SHAPE(o->weight_count);
@@ -110,8 +111,8 @@ static Value *likelihood(Graph *g, const LossOptions *o, Value *scores, Value *l
   }
   const char *reduction = o->sample_weights ? "none" : o->sum ? "sum" : "mean";
   Attr attrs[2] = {attr_of_string("reduction", reduction), attr_of_int("ignore_index", o->ignore_index)};
-  Node *n = emit_node(g, smooth ? "NegativeLogLikelihoodLoss" : "SoftmaxCrossEntropyLoss",
-                      (AttrList){attrs, o->has_ignore_index ? 2 : 1}, in, o->weights ? 3 : 2, smooth ? 1 : 2, NULL);
+  Node *n = emit_node(g, logs ? "NegativeLogLikelihoodLoss" : "SoftmaxCrossEntropyLoss",
+                      (AttrList){attrs, o->has_ignore_index ? 2 : 1}, in, o->weights ? 3 : 2, logs ? 1 : 2, NULL);
   return n ? n->out[0] : NULL;
 }
 
@@ -214,10 +215,11 @@ bool loss_named(const char *name, int *kind) {
 
 bool loss_is_outside(const LossOptions *o) { return !rows[o->kind].append; }
 
+static bool has_classes(const LossOptions *o) { return rows[o->kind].append == &part_loss_cross_entropy; }
+
 /* What would have no meaning, or a second one. */
 static const char *contradiction(const LossOptions *o, const Value *scores) {
-  bool classes = rows[o->kind].append == &part_loss_cross_entropy;
-  if (o->label_smoothing > 0 && !classes) return "labelSmoothing is of cross-entropy";
+  if (o->label_smoothing > 0 && !has_classes(o)) return "labelSmoothing is of cross-entropy";
   if (!o->sample_weights) return NULL;
   if (rows[o->kind].append == &part_loss_none) return "sampleWeights need a loss that is not the model's own";
   if (o->sum) return "sampleWeights make a mean, so the reduction cannot be sum";
@@ -225,10 +227,38 @@ static const char *contradiction(const LossOptions *o, const Value *scores) {
   return scores->shape.rank < 1 ? "sampleWeights need scores with a dim for the examples" : NULL;
 }
 
-Value *loss_append(Graph *g, const LossOptions *o, Value *scores) {
+/* Along which axis of the scores the classes are; -1: there are none. */
+static int axis_of_classes(const LossOptions *o, const Value *scores) {
+  if (!has_classes(o)) return -1;
+  return scores->shape.rank > 2 && classes_are_last(o, scores) ? scores->shape.rank - 1 : 1;
+}
+
+/* Whether the loss has a softmax or sigmoid. */
+static bool has_activation(const LossOptions *o) {
+  return has_classes(o) || rows[o->kind].append == &part_loss_bce_with_logits;
+}
+
+const Node *loss_second_activation(const LossOptions *o, const Value *scores) {
+  bool known;
+  const Node *activation = scores_activation(scores, axis_of_classes(o, scores), &known);
+  return has_activation(o) && !known ? activation : NULL;
+}
+
+/* Probabilities are replaced by the scores before their activation, which the loss has itself. */
+static Value *scores_for(Graph *g, LossOptions *o, const Value *from) {
+  int axis = axis_of_classes(o, from);
+  Value *before = has_activation(o) ? scores_before(g, from, axis, &o->logs) : NULL;
+  o->class_axis = axis == 1 ? 1 : -1;
+  return before ? before : from->twin;
+}
+
+Value *loss_append(Graph *g, const LossOptions *options, const Value *from) {
+  LossOptions with = *options, *o = &with;
+  Value *scores = scores_for(g, o, from);
   const char *wrong = contradiction(o, scores);
   if (wrong) return error_set(g->error, STATUS_INVALID_ARGUMENT, NULL, "loss %s: %s", rows[o->kind].name, wrong), NULL;
   if (!*rows[o->kind].append) return part_missing(g->error, rows[o->kind].name), NULL;
+  if (g->error->status != STATUS_OK) return NULL;
   if (scores->type == DTYPE_FLOAT32) return (*rows[o->kind].append)(g, o, scores);
   error_set(g->error, STATUS_INVALID_ARGUMENT, NULL, "the loss needs float32 scores, '%.100s' is %s", scores->name,
             dtype_name(scores->type));

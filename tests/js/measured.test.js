@@ -347,17 +347,6 @@ test('labels of other integer types, whole floats, columns and one-hot rows are 
 const modelWith = (/** @type {string} */ activation, ...attributes) =>
   modelOf([node('MatMul', ['x', 'w'], 'logits'), node(activation, ['logits'], 'y', ...attributes)]);
 
-/** The same of sequences, whose places become rows after it. */
-const modelOfPlaces = (/** @type {string} */ activation, ...attributes) =>
-  modelOf(
-    [
-      node('MatMul', ['x', 'w'], 'logits'),
-      node(activation, ['logits'], 'p', ...attributes),
-      node('Reshape', ['p', 'rows'], 'y'),
-    ],
-    ['N', 6, 4],
-  );
-
 function modelOf(nodes, x = ['N', 4]) {
   const graph = message(
     ...nodes.map((each) => [1, each]),
@@ -369,38 +358,6 @@ function modelOf(nodes, x = ['N', 4]) {
   );
   return message([1, 8], [7, graph], [8, message([1, ''], [2, 17])]);
 }
-
-test('an activation that the loss has itself is warned of, with what to do', async () => {
-  const warnings = async (model, options) =>
-    (await generateArtifacts(model, { optimizer: 'adam', ...options, ...HERE })).warnings;
-  const softmax = modelWith('Softmax');
-  const [found, ...more] = await warnings(softmax, { loss: 'cross-entropy' });
-  assert.match(found, /^Softmax '.*' is right before the loss, and cross-entropy has one.*lossInputs: \['logits'\]$/);
-  assert.deepEqual(more, []);
-  assert.match((await warnings(modelOfPlaces('Softmax'), { loss: 'cross-entropy' }))[0], /^Softmax .*\['logits'\]$/);
-  assert.match(
-    (await warnings(modelWith('Sigmoid'), { loss: 'bce-with-logits' }))[0],
-    /^Sigmoid .*lossInputs: \['logits'\]/,
-  );
-  for (const [model, options] of [
-    [softmax, { loss: 'cross-entropy', lossInputs: ['logits'] }],
-    [softmax, { loss: 'mse' }],
-    [modelWith('Softmax', attribute('axis', 0)), { loss: 'cross-entropy' }],
-    [modelOfPlaces('Softmax', attribute('axis', 1)), { loss: 'cross-entropy' }],
-    [modelWith('LogSoftmax'), { loss: 'cross-entropy' }],
-    [modelWith('Sigmoid'), { loss: 'mse' }],
-    [modelWith('Relu'), { loss: 'bce-with-logits' }],
-  ])
-    assert.deepEqual(await warnings(model, options), []);
-  const [first, second] = await warnings(modelWith('Sigmoid'), {
-    losses: [
-      { type: 'bce-with-logits', input: 'y' },
-      { type: 'bce-with-logits', input: 'logits', label: 'other' },
-    ],
-  });
-  assert.match(first, /^Sigmoid .*losses: \[\{ input: 'logits' \}\]$/);
-  assert.equal(second, undefined);
-});
 
 test('fit warns once of a loss that stays the same and of gradients that are all 0', async () => {
   const x = new Tensor('float32', new Float32Array(60 * 4).fill(-1), [60, 4]);

@@ -17,9 +17,8 @@ static Value *weight(Compose *c, const Attr *floats, Shape shape) {
   return v;
 }
 
-Value *linear_scores(Compose *c, int64_t rows, const Attr *intercepts) {
+Value *linear_scores(Compose *c, int64_t rows, const Attr *coefficients, const Attr *intercepts) {
   const Node *n = c->node;
-  const Attr *coefficients = node_attr(n, "coefficients", ATTR_FLOATS);
   Value *x = linear_rows(c);
   if (!x) return NULL;
   if (!coefficients || rows < 1 || !coefficients->count || coefficients->count % rows)

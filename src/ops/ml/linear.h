@@ -4,5 +4,5 @@
 
 /* Input 0 in float32 as rows; of rank 1 it is one row. NULL with a sentence. */
 Value *linear_rows(Compose *c);
-/* x · coefficientsᵀ + intercepts, with `rows` rows of coefficients. NULL with a sentence. */
-Value *linear_scores(Compose *c, int64_t rows, const Attr *intercepts);
+/* x · coefficientsᵀ + intercepts, with `rows` rows of coefficients; intercepts may be NULL. NULL with a sentence. */
+Value *linear_scores(Compose *c, int64_t rows, const Attr *coefficients, const Attr *intercepts);

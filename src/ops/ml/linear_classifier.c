@@ -1,5 +1,6 @@
 /* LinearClassifier: scores x · coefficientsᵀ + intercepts, and the label of the largest one. Of a single row of
- * coefficients the label is the second one where the score is above 0. */
+ * coefficients the label is the second one where the score is above 0. scikit-learn's exporter writes the row of a
+ * logistic regression of two classes twice, once negated: it is one again, so that it trains as one. */
 #include "ops/ml/class_labels.h"
 #include "ops/ml/linear.h"
 #include "ops/ml/post_transform.h"
@@ -19,22 +20,42 @@ static Value *both_classes(Compose *c, Value *score) {
                    emit(c->graph, "Sub", emit_float(c->graph, 1), score), score);
 }
 
+/* Whether the numbers of the first class are those of the second, negated. */
+static bool is_mirrored(const Attr *floats) {
+  for (int i = 0; i < floats->count / 2; i++)
+    if (floats->floats[i] != -floats->floats[floats->count / 2 + i]) return false;
+  return floats->count % 2 == 0;
+}
+
+static Attr second_half(const Attr *floats) {
+  Attr half = *floats;
+  half.count /= 2;
+  half.floats += half.count;
+  return half;
+}
+
 static Status linear_classifier_compose(Compose *c) {
   const Node *n = c->node;
-  const Attr *intercepts = node_attr(n, "intercepts", ATTR_FLOATS);
+  const Attr *w = node_attr(n, "coefficients", ATTR_FLOATS), *b = node_attr(n, "intercepts", ATTR_FLOATS);
+  Attr halves[2];
   ClassLabels labels;
   PostTransform how;
   TRY(post_transform_read(n, &how));
   TRY(class_labels_read(n, "classlabels_ints", "classlabels_strings", &labels));
-  int64_t rows = intercepts && intercepts->count ? intercepts->count : (int64_t)labels.count;
+  if (b && !b->count) b = NULL;
+  int64_t rows = b ? b->count : (int64_t)labels.count;
   bool single = rows == 1 && labels.count == 2;
   if (!single && (size_t)rows != labels.count)
     return node_invalid(n, "it has %zu class labels and %lld intercepts", labels.count, (long long)rows);
-  Value *scores = linear_scores(c, rows, intercepts && intercepts->count ? intercepts : NULL);
+  bool mirrored = rows == 2 && how == POST_LOGISTIC && w && is_mirrored(w) && (!b || is_mirrored(b));
+  if (mirrored) halves[0] = second_half(w), w = halves, single = true, rows = 1;
+  if (mirrored && b) halves[1] = second_half(b), b = halves + 1;
+  Value *scores = linear_scores(c, rows, w, b);
   Value *names = class_labels_constant(c, &labels);
   Value *best = scores ? best_class(c, scores, single) : NULL;
   c->out[0] = emit(c->graph, "Gather", names, best);
-  if (n->out_count > 1) c->out[1] = single ? both_classes(c, scores) : post_transform_emit(c, how, scores);
+  if (!single || mirrored) scores = post_transform_emit(c, how, scores);
+  if (n->out_count > 1) c->out[1] = single ? both_classes(c, scores) : scores;
   return c->graph->error->status;
 }
 
@@ -52,5 +73,9 @@ OPERATOR(linear_classifier) = {
                     .outputs = 2},
                    {"f32[4,2]", "coefficients=[0.5,-2.0] intercepts=[0.25] classlabels_ints=[0,1]", .outputs = 2},
                    {"i32[4,2]", "coefficients=[0.5,-2.0,1.0,3.0] classlabels_ints=[0,1] post_transform=LOGISTIC",
+                    .outputs = 2},
+                   {"f32[4,2]",
+                    "coefficients=[0.5,-2.0,-0.5,2.0] intercepts=[0.25,-0.25] classlabels_ints=[0,1] "
+                    "post_transform=LOGISTIC",
                     .outputs = 2}),
 };

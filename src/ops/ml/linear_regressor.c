@@ -9,7 +9,8 @@ static Status linear_regressor_compose(Compose *c) {
   PostTransform how;
   TRY(post_transform_read(n, &how));
   bool single = targets == 1; /* ONNX Runtime leaves one score as it is, but for PROBIT */
-  Value *scores = linear_scores(c, targets, intercepts && intercepts->count == targets ? intercepts : NULL);
+  Value *scores = linear_scores(c, targets, node_attr(n, "coefficients", ATTR_FLOATS),
+                                intercepts && intercepts->count == targets ? intercepts : NULL);
   return compose_done(c, single && how != POST_PROBIT ? scores : post_transform_emit(c, how, scores));
 }
 

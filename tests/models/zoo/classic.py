@@ -90,7 +90,7 @@ class Fitted:
         classes = getattr(last, "classes_", None)
         y = self.twin(file, last)(x)
         target = torch.randint(0, len(classes), (len(x),)) if classes is not None else y.detach() + torch.randn_like(y)
-        loss = F.cross_entropy if classes is not None else F.mse_loss
+        loss = log_loss if classes is not None else F.mse_loss
 
         def steps(lr):
             net, losses = self.twin(file, last), []
@@ -109,20 +109,27 @@ class Fitted:
                 **({} if classes is None else {"lossInputs": [file.graph.output[1].name]})}
 
 
+def log_loss(probabilities, target):
+    return F.nll_loss(probabilities.log(), target)
+
+
 class Linear(nn.Module):
-    """LinearRegressor or LinearClassifier of a file, and what it makes of its scores."""
+    """LinearRegressor or LinearClassifier of a file, and what it makes of its scores; two classes have one row."""
 
     def __init__(self, file, last):
         super().__init__()
         node = next(n for n in file.graph.node if n.op_type in ("LinearRegressor", "LinearClassifier"))
         given = {a.name: onnx.helper.get_attribute_value(a) for a in node.attribute}
         b = torch.tensor(given["intercepts"])
-        self.w, self.b = nn.Parameter(torch.tensor(given["coefficients"]).reshape(len(b), -1)), nn.Parameter(b)
+        w = torch.tensor(given["coefficients"]).reshape(len(b), -1)
+        two = given.get("post_transform") == b"LOGISTIC" and len(b) == 2
+        self.w, self.b = nn.Parameter(w[1:] if two else w), nn.Parameter(b[1:] if two else b)
         self.ends = [given.get("post_transform", b"NONE").decode()] + [n.op_type for n in file.graph.node]
 
     def forward(self, x):
         y = x @ self.w.T + self.b
         y = y.softmax(-1) if self.ends[0] == "SOFTMAX" else y.sigmoid() if self.ends[0] == "LOGISTIC" else y
+        y = torch.cat([1 - y, y], 1) if self.ends[0] == "LOGISTIC" and y.shape[1] == 1 else y
         return y / y.abs().sum(-1, keepdim=True) if self.ends[-2:] == ["Normalizer", "ZipMap"] else y
 
 
