@@ -1,5 +1,6 @@
 /* Clip: y = min(max(x, low), high); NaN stays NaN.  dx = dy where low < y < high, else 0: at a bound it is 0, as that
- * of PyTorch's ReLU6 and of Relu is, and x need not be kept. */
+ * of PyTorch's ReLU6 and of Relu is, and x need not be kept.  dhigh = Σ dy where y ≥ high, dlow = Σ dy of the others
+ * where y ≤ low. */
 #include "ops/elementwise/broadcast.h"
 #include "kernels/number.h"
 #include "graph/upgrade.h"
@@ -67,8 +68,13 @@ static Value *bound_of(const Node *n, int i) { return has_in(n, i) ? n->in[i] : 
 static Status clip_grad(Grad *g) {
   Value *y = g->node->out[0], *low = bound_of(g->node, 1), *high = bound_of(g->node, 2);
   Value *over = low ? emit(g->graph, "Greater", y, low) : NULL, *under = high ? emit(g->graph, "Less", y, high) : NULL;
-  Value *inside = over && under ? emit(g->graph, "And", over, under) : over ? over : under;
-  g->dx[0] = inside ? emit(g->graph, "Where", inside, g->dy[0], emit_float(g->graph, 0)) : g->dy[0];
+  Value *inside = over && under ? emit(g->graph, "And", over, under) : over ? over : under, *zero;
+  if (!inside) return g->dx[0] = g->dy[0], STATUS_OK;
+  zero = emit_float(g->graph, 0);
+  if (g->want[0]) g->dx[0] = emit(g->graph, "Where", inside, g->dy[0], zero);
+  if (high && g->want[2]) g->dx[2] = emit(g->graph, "Where", under, zero, g->dy[0]);
+  if (low && g->want[1])
+    g->dx[1] = emit(g->graph, "Where", over, zero, under ? emit(g->graph, "Where", under, g->dy[0], zero) : g->dy[0]);
   return STATUS_OK;
 }
 
@@ -89,8 +95,9 @@ OPERATOR(clip) = {
     .grad = GRADIENT(clip_grad),
     .upgrade = clip_upgrade,
     .cases = CASES({"f32[2,3] f32[]=-0.5 f32[]=0.7"}, {"f32[7] - f32[]=0.3"}, {"f32[7] f32[]=-0.2"}, {"f32[7]"},
-                   {"f32[5] v:f32[]=-0.4 v:f32[1]=0.4", NULL, 11, .no_grad = "no gradient flows into the bounds"},
-                   {"f32[7]", "min=-0.5 max=0.25", 10}, {"f32[7] f32[]=-0.5 f32[]=0.25", NULL, 11},
-                   {"f32[7]", "max=0.25 consumed_inputs=[0]", 1}, {"v:i64[5]=-7,3,9,0,5 i64[]=-1 i64[]=5", NULL, 12},
-                   {"v:i64[3]=-7,3,9 - i64[]=5", NULL, 12}, {"v:i32[3]=-7,3,9 i32[]=0", NULL, 12}),
+                   {"f32[5] v:f32[]=-0.4 v:f32[1]=0.4", NULL, 11}, {"f32[7] v:f32[]=-0.5", NULL, 12},
+                   {"f32[7] - v:f32[1]=0.3", NULL, 12}, {"f32[7]", "min=-0.5 max=0.25", 10},
+                   {"f32[7] f32[]=-0.5 f32[]=0.25", NULL, 11}, {"f32[7]", "max=0.25 consumed_inputs=[0]", 1},
+                   {"v:i64[5]=-7,3,9,0,5 i64[]=-1 i64[]=5", NULL, 12}, {"v:i64[3]=-7,3,9 - i64[]=5", NULL, 12},
+                   {"v:i32[3]=-7,3,9 i32[]=0", NULL, 12}),
 };
