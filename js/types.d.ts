@@ -928,7 +928,10 @@ export interface ArtifactOptions extends EngineOptions {
    * masks, constant tables and means of the inputs, of which `warnings` names those left out. Where PyTorch's exporter
    * notes that something is a parameter, a buffer or a constant, as `torch.onnx.export` with dynamo does, that decides:
    * learned positions train, buffers do not; of what it computed (rows looked up or repeated, a tied weight transposed)
-   * it notes of which, and that decides as well. To train more than the default, name all of it:
+   * it notes of which, and that decides as well; a weight times a mask keeps its zeros. PyTorch's exporter by TorchScript
+   * notes nothing: there other named parameters and buffers that layers read train too, but those with the contents of a
+   * mask or a table of sines, and those named like a buffer (`mask`, `mean`, `std`, `window`); `warnings` names them.
+   * `requires_grad=False` stands in no file: such parameters need `frozen`. To train more than the default, name all of it:
    * `(await parametersOf(model)).filter((p) => p.trainable).map((p) => p.name)` and the others. Running statistics
    * never train, nor does what is not finite: that is left out where a pattern with `*` or `?` matches it, and
    * `invalid-argument` by its own name.

@@ -33,8 +33,8 @@ typedef struct Declared {
   Shape shape; /* of each; rank -1: any */
 } Declared;
 
-/* What an exporter says of an initializer. */
-typedef enum Told { TOLD_NOTHING, TOLD_PARAMETER, TOLD_NO_PARAMETER } Told;
+/* An exporter's notes on an initializer. TOLD_ATTRIBUTE: a module's parameter or buffer, by its name. */
+typedef enum Told { TOLD_NOTHING, TOLD_ATTRIBUTE, TOLD_PARAMETER, TOLD_NO_PARAMETER } Told;
 
 typedef struct Value {
   const char *name; /* never NULL, unique in its graph */
@@ -72,6 +72,8 @@ typedef struct Value {
   bool depends;   /* backward only: it depends on a value whose gradient is wanted */
   Told told;
   const char *computed_from; /* the parameter from which an exporter computed this constant; NULL: none */
+  bool computed_masked;      /* from no other parameter, but from a buffer too */
+  bool computed_changed;     /* by more than moving and adding elements */
   struct Value
       *twin; /* the same value in the graph that this one was last cloned to; NULL when that does not want it */
   const struct Value *pin; /* stands for it in clones: a constant, its contents computed ahead (run/stages.h), or what

@@ -28,6 +28,7 @@ typedef struct OnnxReader {
   bool keeps_merged;         /* parameters that an exporter merged stay one */
   Placeholder *placeholders; /* none where the file has no notes */
   size_t placeholder_count;
+  bool by_pytorch; /* the file's producer */
 } OnnxReader;
 Status onnx_frame_read(OnnxReader *r, const Onnx__ModelProto *model); /* opsets, metadata */
 Status onnx_body_read(OnnxReader *r);                                 /* constants, inputs, nodes */

@@ -75,6 +75,7 @@ Status onnx_model_check(const Onnx__ModelProto *model, Error *error) {
 
 Status onnx_frame_read(Reader *r, const Onnx__ModelProto *model) {
   Graph *g = r->graph;
+  r->by_pytorch = model->producer_name && strcmp(model->producer_name, "pytorch") == 0;
   g->ir_version = model->ir_version < 1 || model->ir_version > INT32_MAX ? 0 : (int)model->ir_version;
   for (size_t i = 0; i < model->n_opset_import; i++)
     TRY(graph_import(g, onnx_domain(model->opset_import[i]->domain), (int)model->opset_import[i]->version));

@@ -5,8 +5,13 @@
  *
  * Of a node, in which module it was, which row of an embedding is no example's, and what is detached.
  *
+ * PyTorch's exporter by TorchScript notes nothing, but an initializer that it did not compute keeps its path in the
+ * module, such as 'encoder.pos_embed'.
+ *
  *   graph   p_wpe_weight: PARAMETER target='wpe.weight'
+ *           b_mask: BUFFER target='mask' persistent=True
  *   value   'embedding_1' is folded_from "['arange', 'val_4', 'wpe.weight']" */
+#include <ctype.h>
 #include <string.h>
 
 #include "graph/notes.h"
@@ -62,13 +67,37 @@ const Placeholder *onnx_told_placeholder(const OnnxReader *r, const Value *v) {
   return of_target(r, (Span){target, strlen(target)});
 }
 
-/* The first parameter of a list of names. */
-static bool first_of(const OnnxReader *r, const char *list, Span *name) {
-  while ((list = quoted(list, name))) {
-    const Placeholder *p = of_target(r, *name);
-    if (p && p->parameter) return true;
+/* Whether an operator of the name, such as 'exp_1', computes new elements. */
+static bool changes(const Span *name) {
+  static const char *const ops[] = {"mul", "div", "pow", "exp", "tanh", "sigmoid", "softmax", "softplus"};
+  for (size_t i = 0; i < sizeof ops / sizeof *ops; i++) {
+    size_t length = strlen(ops[i]);
+    if (name->length >= length && memcmp(name->at, ops[i], length) == 0 &&
+        (name->length == length || name->at[length] == '_'))
+      return true;
   }
   return false;
+}
+
+/* Of the names from which a constant was computed: the first parameter. */
+static Status read_origin(const OnnxReader *r, const char *list, Value *v) {
+  Span first = {0}, name = {v->name, strlen(v->name)};
+  int parameters = 0;
+  bool buffer = false;
+  v->computed_changed = changes(&name);
+  while ((list = quoted(list, &name))) {
+    v->computed_changed |= changes(&name);
+    const Placeholder *p = of_target(r, name);
+    buffer |= p && !p->parameter;
+    if (p && p->parameter && !parameters++) first = name;
+  }
+  v->told = parameters ? TOLD_PARAMETER : TOLD_NO_PARAMETER;
+  v->computed_masked = buffer && parameters == 1;
+  if (!parameters) return STATUS_OK;
+  v->computed_from = arena_print(r->arena, "%.*s", (int)first.length, first.at);
+  return v->computed_from
+           ? STATUS_OK
+           : error_set(r->error, STATUS_OUT_OF_MEMORY, NULL, "out of memory for the names of parameters");
 }
 
 static bool any_parameters(const OnnxReader *r) {
@@ -85,17 +114,9 @@ static Status read_value(const OnnxReader *r, bool says, const Onnx__ValueInfoPr
   const char *kind = kind_of(from);
   const char *list = note_of(from->metadata_props, from->n_metadata_props, "pkg.onnxscript.optimizer.folded_from");
   Value *v = (kind || list) && from->name && *from->name ? graph_find(r->graph, from->name) : NULL;
-  Span name;
   if (!v || !v->initializer) return STATUS_OK;
   if (kind) v->told = strcmp(kind, "PARAMETER") == 0 ? TOLD_PARAMETER : TOLD_NO_PARAMETER;
-  if (kind || !says) return STATUS_OK;
-  v->told = TOLD_NO_PARAMETER;
-  if (!first_of(r, list, &name)) return STATUS_OK;
-  v->told = TOLD_PARAMETER;
-  v->computed_from = arena_print(r->arena, "%.*s", (int)name.length, name.at);
-  return v->computed_from
-           ? STATUS_OK
-           : error_set(r->error, STATUS_OUT_OF_MEMORY, NULL, "out of memory for the names of parameters");
+  return kind || !says ? STATUS_OK : read_origin(r, list, v);
 }
 
 /* Keras on PyTorch hands its variables over as constants: where none is told a parameter, a constant may be one. */
@@ -150,8 +171,16 @@ Status onnx_told_read_node(OnnxReader *r, const Onnx__NodeProto *from) {
   return padding ? notes_add(r->graph, PADDING_KEY, v->name, padding) : STATUS_OK;
 }
 
+static void find_attributes(const OnnxReader *r) {
+  for (int i = 0; i < r->graph->value_count; i++) {
+    Value *v = r->graph->values[i];
+    if (v->initializer && !isdigit((unsigned char)*v->name) && !strpbrk(v->name, ":/")) v->told = TOLD_ATTRIBUTE;
+  }
+}
+
 Status onnx_told_read(OnnxReader *r) {
   TRY(read_placeholders(r));
+  if (r->by_pytorch && !r->placeholder_count) find_attributes(r);
   bool says = any_parameters(r);
   for (size_t i = 0; i < r->from->n_value_info; i++) TRY(read_value(r, says, r->from->value_info[i]));
   doubt_constants(r);

@@ -5,6 +5,7 @@
 
 #include "ops/ops.h"
 #include "train/artifacts.h"
+#include "train/buffer.h"
 #include "train/mode.h"
 #include "train/untie.h"
 
@@ -86,7 +87,7 @@ static void list(char text[LIST_MAX], int at_most, int count, const char *item) 
 static bool may_be_learned(const Readings *all, const Value *v) {
   static const char made[] = "val_"; /* PyTorch's exporter calls so what it made up itself, as a first state of zeros */
   if (v->told == TOLD_NO_PARAMETER || strncmp(v->name, made, strlen(made)) == 0) return false;
-  bool may = shape_elements(&v->shape) > 1 || !all->count;
+  bool may = shape_elements(&v->shape) > 1 || !all->count || v->told == TOLD_ATTRIBUTE;
   for (int i = 0; i < all->count; i++) may |= weights_says(all->items[i].node->op);
   return may;
 }
@@ -96,7 +97,7 @@ static bool is_left_out(const TrainletArtifacts *a, const Value *v, bool trained
   bool is_free = mode_is_parameter(v) && !trained && !v->statistic && !v->quantized &&
                  !names_match(&a->frozen, v->name);
   if (a->requires_grad.count) return is_free && names_match(&a->requires_grad, v->name);
-  return is_free && may_be_learned(&a->weights.of[v->index], v);
+  return is_free && may_be_learned(&a->weights.of[v->index], v) && !buffer_by_contents(&a->weights, v);
 }
 
 static void describe(const TrainletArtifacts *a, const Value *v, char text[], size_t room) {
@@ -109,23 +110,48 @@ static void describe(const TrainletArtifacts *a, const Value *v, char text[], si
              last->node->name);
 }
 
-static void warn_of_left_out(TrainletArtifacts *a, const bool *trained) {
-  char names[LIST_MAX] = "", item[160], more[40] = "";
+typedef bool Listed(const TrainletArtifacts *a, const Value *v, bool trained);
+
+/* How many there are, and the first of them in `names`. */
+static int list_all(const TrainletArtifacts *a, const bool *trained, Listed *is_listed, char names[LIST_MAX]) {
+  char item[160];
   int count = 0;
+  *names = '\0';
   for (int i = 0; i < a->model->value_count; i++) {
-    if (!is_left_out(a, a->model->values[i], trained[i])) continue;
+    if (!is_listed(a, a->model->values[i], trained[i])) continue;
     describe(a, a->model->values[i], item, sizeof item);
     list(names, NAMED_MAX, ++count, item);
   }
-  if (count > NAMED_MAX) snprintf(more, sizeof more, " and %d more", count - NAMED_MAX);
-  if (count && a->requires_grad.count)
-    artifacts_warn(a, "not trained, though requiresGrad matches it: %s%s", names, more);
+  size_t at = strlen(names);
+  if (count > NAMED_MAX) snprintf(names + at, LIST_MAX - at, " and %d more", count - NAMED_MAX);
+  return count;
+}
+
+static void warn_of_left_out(TrainletArtifacts *a, const bool *trained) {
+  char names[LIST_MAX];
+  int count = list_all(a, trained, is_left_out, names);
+  if (count && a->requires_grad.count) artifacts_warn(a, "not trained, though requiresGrad matches it: %s", names);
   else if (count)
     artifacts_warn(
         a,
-        "not trained, for no operator reads it as a weight, bias or scale: %s%s; to train it all the same, name it "
-        "in requiresGrad with all else that is to train",
-        names, more);
+        "not trained, for nothing in the file says that a layer learns it: %s; to train it all the same, name it in "
+        "requiresGrad with all else that is to train",
+        names);
+}
+
+/* By no more than its name, which a buffer could have too. */
+static bool is_guessed(const TrainletArtifacts *a, const Value *v, bool trained) {
+  return trained && !a->requires_grad.count && !weights_learned(&a->weights, v) &&
+         weights_may_be_learned(&a->weights, v) && !buffer_is_none(v);
+}
+
+static void warn_of_guessed(TrainletArtifacts *a, const bool *trained) {
+  char names[LIST_MAX];
+  if (list_all(a, trained, is_guessed, names))
+    artifacts_warn(a,
+                   "trained, though the file does not say whether it is a parameter or a buffer: %s; to keep it as it "
+                   "is, name it in frozen",
+                   names);
 }
 
 static void warn_of_shared(TrainletArtifacts *a, const bool *trained) {
@@ -164,9 +190,28 @@ static void warn_of_folded(TrainletArtifacts *a, const bool *trained) {
                                     : "training=torch.onnx.TrainingMode.TRAINING, do_constant_folding=False");
 }
 
+/* What the exporter computed of parameters trains as it is, and so does a parameter from which it was computed. */
+static void warn_of_computed(TrainletArtifacts *a, const bool *trained) {
+  const Value *first = NULL;
+  int count = 0;
+  for (int i = 0; i < a->model->value_count; i++) {
+    const Value *v = a->model->values[i];
+    const Value *from = v->computed_from ? graph_find(a->model, v->computed_from) : NULL;
+    if (!trained[i] || !v->computed_from || !(v->computed_changed || (from && from != v))) continue;
+    if (!count++) first = v;
+  }
+  if (count)
+    artifacts_warn(a,
+                   "the exporter computed '%.100s' from the parameter '%.100s', and the result trains in its place (%d "
+                   "such); to train parameters themselves, export with optimize=False after model.train()",
+                   first->name, first->computed_from, count);
+}
+
 void artifacts_warn_of_parameters(TrainletArtifacts *a, const bool *trained) {
   if (a->by_training_info) return;
   warn_of_left_out(a, trained);
+  warn_of_guessed(a, trained);
   warn_of_shared(a, trained);
   warn_of_folded(a, trained);
+  warn_of_computed(a, trained);
 }

@@ -46,6 +46,29 @@ static Status tie(Graph *m, Value *v, Value *to) {
   return STATUS_OK;
 }
 
+/* ---- masked weights ---- */
+
+/* Zeros beside other numbers. */
+static bool has_holes(const Value *v) {
+  const float *x = v->data;
+  size_t count = shape_elements(&v->shape), zeros = 0;
+  for (size_t i = 0; x && i < count; i++) zeros += x[i] == 0;
+  return zeros > 0 && zeros < count;
+}
+
+/* w · mask, of which the file has the product: its zeros stay. */
+static Status mask(Graph *m, Value *v) {
+  size_t count = shape_elements(&v->shape);
+  float *ones = ARENA_ARRAY(m->arena, float, count);
+  for (size_t i = 0; ones && i < count; i++) ones[i] = ((const float *)v->data)[i] != 0;
+  Value *masked = ones ? emit(m, "Mul", v, graph_constant(m, NULL, DTYPE_FLOAT32, &v->shape, ones)) : NULL;
+  if (!masked) return out_of_memory(m);
+  put_first(m);
+  for (int i = 1; i < m->node_count; i++) read_instead(m->nodes[i], v, masked);
+  v->computed_changed = false;
+  return STATUS_OK;
+}
+
 /* ---- repeated rows ---- */
 
 static bool is_repeated(const Value *v, int axis) {
@@ -139,7 +162,7 @@ static int row_of_zeros(const Value *table) {
 static Status note_padding(Graph *m, const Node *n) {
   const Value *table = n->op == &op_gather ? n->in[0] : NULL;
   bool looks_up = table && mode_is_parameter(table) && table->shape.rank == 2 && !node_int(n, "axis", 0);
-  if (!looks_up || table->told != TOLD_NOTHING || *n->name != '/' || module_is_numbered(table->name)) return STATUS_OK;
+  if (!looks_up || table->told != TOLD_ATTRIBUTE) return STATUS_OK;
   int row = row_of_zeros(table);
   const char *text = row < 0 ? NULL : arena_print(m->arena, "%d", row);
   return text ? notes_add(m, PADDING_KEY, n->out[0]->name, text) : STATUS_OK;
@@ -153,6 +176,7 @@ Status computed_undo(Graph *m) {
     Value *from = v->computed_from ? graph_find(m, v->computed_from) : find_transposed(m, v);
     bool tied = from && from != v && mode_is_parameter(from) && computed_is_transposed(v, from);
     if (tied) TRY(tie(m, v, from));
+    else if (v->computed_masked && has_holes(v)) TRY(mask(m, v));
     else if (v->computed_from) TRY(reduce(m, v));
   }
   for (int i = 0; i < m->node_count; i++) TRY(note_padding(m, m->nodes[i]));

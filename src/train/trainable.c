@@ -3,6 +3,7 @@
 
 #include "ops/ops.h"
 #include "train/artifacts.h"
+#include "train/buffer.h"
 #include "train/mode.h"
 #include "train/untie.h"
 
@@ -40,7 +41,9 @@ const char *artifacts_frozen_because(const TrainletArtifacts *a, const Value *v)
   if (a->requires_grad.count || v->told == TOLD_PARAMETER) return NULL;
   if (v->told == TOLD_NO_PARAMETER) return "the exporter says that it is no parameter but a buffer or constant";
   if (is_of_group_norm(a, v)) return "it is a part of a GroupNormalization, which has a scale and bias of its own";
-  if (weights_learned(&a->weights, v)) return NULL;
+  if (buffer_by_contents(&a->weights, v)) return "it is a mask, a table of waves or a filter, which no layer learns";
+  if (buffer_by_name(v)) return "its name is that of a buffer";
+  if (weights_learned(&a->weights, v) || weights_may_be_learned(&a->weights, v)) return NULL;
   return a->weights.of[v->index].count ? "no operator reads it as a weight, bias or scale" : "no operator reads it";
 }
 

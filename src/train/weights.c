@@ -16,9 +16,8 @@ typedef struct Reader {
   Graph *m;
   Arena *arena;
   Weights *w;
-  bool *alone, *deep;        /* a value that follows from constants alone; one that depends on a weight */
-  bool *used, *not_a_factor; /* by a node or as an output; otherwise than as a factor of activations */
-  const Node *whole;         /* that the last node is a part of */
+  bool *alone, *deep; /* a value that follows from constants alone; one that depends on a weight */
+  const Node *whole;  /* that the last node is a part of */
   bool speaks;
 } Reader;
 
@@ -26,9 +25,10 @@ bool weights_says(const Op *op) { return op->weights | op->biases | op->scales; 
 
 static bool is_bit(unsigned mask, int i) { return mask == ~0u || (i < 32 && mask >> i & 1); }
 
+/* A view's other inputs are its shape or axes, which may depend on what is fed. */
 static bool all_alone(const Reader *r, const Node *n) {
   bool all = !(n->op->flags & OP_RANDOM);
-  for (int i = 0; i < n->in_count; i++) all &= !n->in[i] || r->alone[n->in[i]->index];
+  for (int i = 0; i < (n->op->flags & OP_VIEW ? 1 : n->in_count); i++) all &= !n->in[i] || r->alone[n->in[i]->index];
   return all;
 }
 
@@ -39,23 +39,33 @@ static Node *speaker(Reader *r, const Node *n) {
   return r->speaks ? n->whole : NULL;
 }
 
-/* Whether p, which is broadcast to x, is a vector along one axis of it. */
-static bool is_along_axis(const Shape *p, const Shape *x) {
+static bool is_single(const Value *v) {
+  size_t count;
+  return shape_count(&v->shape, &count) && count == 1;
+}
+
+static const Value *before_views(const Value *v) {
+  while (v->producer && v->producer->op->flags & OP_VIEW) v = v->producer->in[0];
+  return v;
+}
+
+/* Whether p, which is broadcast to x, is a vector along one axis of it, or a vector in the shape of several. */
+static bool is_along_axis(const Value *of, const Shape *x) {
+  const Shape *p = &of->shape;
   int long_axes = 0, extra = x->rank - p->rank;
-  bool fits = p->rank > 0 && extra >= 0, single = false;
+  bool fits = p->rank > 0 && extra >= 0, single = false, vector = before_views(of)->shape.rank == 1;
   for (int i = 0; fits && i < p->rank; i++) {
     Dim own = p->dim[i], other = x->dim[extra + i];
     long_axes += own != 1;
-    fits = own == 1 || own == other || dim_is_symbol(other);
+    fits = own == 1 || own == other || dim_is_symbol(other) || (vector && other == 1);
     single |= other == 1 && (i > 0 || extra > 0);
   }
-  return fits && (long_axes == 1 || (long_axes == 0 && single));
+  return fits && (long_axes == 1 || (long_axes > 1 && vector) || (long_axes == 0 && single));
 }
 
 /* A product whose features are laid out along several axes, as the heads of an attention, has a bias of these. */
 static bool is_bias_of_heads(const Reader *r, const Shape *p, const Value *x) {
-  const Node *n = x->producer;
-  while (n && n->op->flags & OP_VIEW) n = n->in[0]->producer;
+  const Node *n = before_views(x)->producer;
   if (!n || n == x->producer || n->op != &op_mat_mul || !r->alone[n->in[1]->index]) return false;
   const Shape *w = &n->in[1]->shape;
   size_t count;
@@ -71,27 +81,37 @@ static ReadAs as_of(const Reader *r, const Node *n, int i) {
   if (op->flags & OP_ALONG_AXIS) {
     const Value *x = n->in[!i];
     if (r->alone[x->index] || !r->deep[x->index]) return READ_OPERAND;
-    if (!is_along_axis(&v->shape, &x->shape) && !(is_bit(op->biases, i) && is_bias_of_heads(r, &v->shape, x)))
+    if (!is_along_axis(v, &x->shape) && !(is_bit(op->biases, i) && is_bias_of_heads(r, &v->shape, x)))
       return READ_OPERAND;
   }
   return is_bit(op->biases, i) ? READ_BIAS : READ_SCALE;
 }
 
 static bool reads_learned(const Reader *r, const Node *n) {
-  for (int i = 0; i < n->in_count; i++)
-    if (n->in[i] && r->alone[n->in[i]->index] && read_is_learned(as_of(r, n, i))) return true;
+  for (int i = 0; i < n->in_count; i++) {
+    const Value *v = n->in[i];
+    if (!v || !r->alone[v->index]) continue;
+    if (read_is_learned(as_of(r, n, i)) || (v->told == TOLD_ATTRIBUTE && !(n->op->flags & OP_ALONG_AXIS))) return true;
+  }
   return false;
 }
 
 /* A row of a table is an activation, even where the row is always the same. */
 static bool is_table_look_up(const Node *n) { return n->op == &op_gather && n->in[0]->shape.rank > 1; }
 
-/* Forward. x / y of two activations is what a normalization by pieces scales next. */
+/* x / y of two activations, or 1 / √y, is what a normalization in pieces scales next. */
+static bool normalizes(const Reader *r, const Node *n) {
+  const Value *y = n->op == &op_div ? n->in[1] : NULL;
+  return y && !r->alone[y->index] &&
+         (!r->alone[n->in[0]->index] || (before_views(y)->producer && before_views(y)->producer->op == &op_sqrt));
+}
+
+/* Forward. */
 static void place(Reader *r, const Node *n) {
   const Node *whole = speaker(r, n);
   bool alone = all_alone(r, n) && !is_table_look_up(n), deep = reads_learned(r, whole ? whole : n);
   for (int i = 0; i < n->in_count; i++) deep |= n->in[i] && r->deep[n->in[i]->index];
-  if (n->op == &op_div) deep |= !r->alone[n->in[0]->index] && !r->alone[n->in[1]->index];
+  deep |= normalizes(r, n);
   for (int i = 0; i < n->out_count; i++)
     if (n->out[i]) r->alone[n->out[i]->index] = alone, r->deep[n->out[i]->index] = deep && !alone;
 }
@@ -106,11 +126,6 @@ static void add_reading(Reader *r, const Value *v, Reading reading) {
   for (; at > 0 && items[at - 1].node->stream < reading.node->stream; at--) items[at] = items[at - 1];
   items[at] = reading;
   to->items = items;
-}
-
-static bool is_single(const Value *v) {
-  size_t count;
-  return shape_count(&v->shape, &count) && count == 1;
 }
 
 static bool passes(const Node *n, int i) {
@@ -132,28 +147,20 @@ static void pass_on(Reader *r, Node *n, int i) {
     }
 }
 
-/* A table whose rows only multiply activations is one of constants, as the cosines of a rotary embedding. */
-static bool is_factor(const Reader *r, const Value *v) { return r->used[v->index] && !r->not_a_factor[v->index]; }
-
-static void note_use(Reader *r, const Node *n, int i) {
-  bool factor = n->op == &op_mul && !r->alone[n->in[!i]->index];
-  if (n->op->flags & OP_VIEW && i == 0 && n->out[0]) factor = is_factor(r, n->out[0]);
-  r->used[n->in[i]->index] = true;
-  r->not_a_factor[n->in[i]->index] |= !factor;
+/* A number or vector that is added to or multiplies what depends on no weight, such as the mean of what is fed. */
+static bool is_early(const Reader *r, const Node *n, int i) {
+  const Value *x = n->op->flags & OP_ALONG_AXIS ? n->in[!i] : NULL;
+  return x && !r->deep[x->index] && (is_single(n->in[i]) || is_along_axis(n->in[i], &x->shape));
 }
 
 static void read_input(Reader *r, Node *n, int i) {
-  ReadAs as = as_of(r, n, i);
-  if (as == READ_WEIGHT && is_table_look_up(n) && is_factor(r, n->out[0])) as = READ_OPERAND;
-  add_reading(r, n->in[i], (Reading){n->whole ? n->whole : n, n, as});
+  add_reading(r, n->in[i], (Reading){n->whole ? n->whole : n, n, as_of(r, n, i), is_early(r, n, i)});
 }
 
 static void read_inputs(Reader *r, Node *n) {
   bool through = all_alone(r, n) && !is_table_look_up(n);
   for (int i = 0; i < n->in_count; i++) {
-    if (!n->in[i]) continue;
-    note_use(r, n, i);
-    if (!r->alone[n->in[i]->index]) continue;
+    if (!n->in[i] || !r->alone[n->in[i]->index]) continue;
     if (through && passes(n, i)) pass_on(r, n, i);
     else read_input(r, n, i);
   }
@@ -162,7 +169,6 @@ static void read_inputs(Reader *r, Node *n) {
 /* Backward: the readers of an output come before its node. */
 static void read_nodes(Reader *r) {
   Node *before = NULL;
-  for (int i = 0; i < r->m->output_count; i++) r->not_a_factor[r->m->outputs[i]->index] = true;
   for (int i = r->m->node_count - 1; i >= 0; i--) {
     Node *n = r->m->nodes[i], *whole = speaker(r, n);
     if (!whole) read_inputs(r, n);
@@ -180,13 +186,7 @@ bool weights_infinite(const Value *v) {
 
 Status weights_read(Graph *m, Arena *arena, Weights *out) {
   int count = m->value_count;
-  Reader r = {m,
-              arena,
-              out,
-              .alone = ARENA_ARRAY(arena, bool, count),
-              .deep = ARENA_ARRAY(arena, bool, count),
-              .used = ARENA_ARRAY(arena, bool, count),
-              .not_a_factor = ARENA_ARRAY(arena, bool, count)};
+  Reader r = {m, arena, out, .alone = ARENA_ARRAY(arena, bool, count), .deep = ARENA_ARRAY(arena, bool, count)};
   *out = (Weights){.of = ARENA_ARRAY(arena, Readings, count), .infinite = ARENA_ARRAY(arena, bool, count)};
   for (int i = 0; i < count && !arena->failed; i++) {
     r.alone[i] = m->values[i]->kind == VALUE_CONSTANT;
@@ -205,4 +205,11 @@ const Reading *weights_learned(const Weights *w, const Value *v) {
   for (int i = 0; i < all->count; i++)
     if (read_is_learned(all->items[i].as)) return &all->items[i];
   return NULL;
+}
+
+bool weights_may_be_learned(const Weights *w, const Value *v) {
+  const Readings *all = &w->of[v->index];
+  bool may = false;
+  for (int i = 0; i < all->count; i++) may |= all->items[i].node->op->grad && !all->items[i].early;
+  return may && v->told == TOLD_ATTRIBUTE;
 }

@@ -15,6 +15,7 @@ typedef struct Reading {
   Node *node;  /* of the model: where others make it up, the node itself */
   Node *first; /* on the way there, the one that reads the value itself */
   ReadAs as;
+  bool early; /* a number or vector, added to or multiplying what depends on no weight */
 } Reading;
 
 enum { READINGS_MAX = 64 }; /* kept of a value */
@@ -33,3 +34,5 @@ bool weights_says(const Op *op);       /* whether it says that a layer learns an
 /* Of model m, whose running statistics have been marked. */
 Status weights_read(Graph *m, Arena *arena, Weights *out);
 const Reading *weights_learned(const Weights *w, const Value *v); /* the first that is learned; NULL: none is */
+/* Of a module's attribute that is not learned as a weight: whether a gradient can reach it through a layer. */
+bool weights_may_be_learned(const Weights *w, const Value *v);

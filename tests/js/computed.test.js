@@ -6,6 +6,7 @@ import { join } from 'node:path';
 import { test } from 'node:test';
 import { generateArtifacts, Tensor, TrainingSession } from '../../js/index.js';
 import { root } from '../../wasm/tools.mjs';
+import { info, message, node, weight } from '../bench/models/onnx_file.js';
 
 const HERE = { worker: false, threads: 1 };
 const numbers = JSON.parse(readFileSync(join(root, 'tests/golden/computed.json'), 'utf8'));
@@ -45,3 +46,35 @@ for (const name of ['words', 'patches'])
       assert.equal(count(later), count(session), 'a tied weight is in the exported model once');
       await Promise.all([session.release(), later.release()]);
     });
+
+test('a parameter that the exporter took through exp is told, one that it moved is not', async () => {
+  const note = (key, value) => message([1, key], [2, value]);
+  const signature = "p_s: PARAMETER target='s'\np_w: PARAMETER target='w'\n";
+  const origin = (name, list) => message([1, name], [4, note('pkg.onnxscript.optimizer.folded_from', list)]);
+  const of = (name) =>
+    message(
+      [1, 8],
+      [
+        7,
+        message(
+          [1, node('MatMul', ['x', 'permute'], 'h')],
+          [1, node('Mul', ['h', name], 'y')],
+          [2, 'g'],
+          [5, weight('permute', [4, 3], 4, 1)],
+          [5, weight(name, [1], 1, 2)],
+          [11, info('x', 1, [2, 4])],
+          [12, info('y', 1, [2, 3])],
+          [13, origin('permute', "['w']")],
+          [13, origin(name, "['s', 'val_0']")],
+          [16, note('pkg.torch.export.ExportedProgram.graph_signature', signature)],
+        ),
+      ],
+      [8, message([1, ''], [2, 17])],
+    );
+  const warningsOf = async (name) =>
+    (await generateArtifacts(of(name), { ...HERE, batch: 'fixed', loss: 'mse', optimizer })).warnings;
+  assert.deepEqual(await warningsOf('view'), []);
+  const [warning, ...others] = await warningsOf('exp_1');
+  assert.match(warning, /^the exporter computed 'exp_1' from the parameter 's', .* \(1 such\); .* optimize=False/);
+  assert.deepEqual(others, []);
+});

@@ -1,0 +1,8 @@
+/* Buffer: which initializers no layer learns, by their contents or their name, where no exporter notes it. */
+#pragma once
+#include "train/weights.h"
+
+/* Masks of two values, tables of sines and cosines, and the same filter for every channel. */
+bool buffer_by_contents(const Weights *w, const Value *v);
+bool buffer_is_none(const Value *v); /* its name is that of a parameter: weight or bias */
+bool buffer_by_name(const Value *v); /* a module's attribute with a usual name of a buffer, such as 'attn_mask' */
