@@ -67,6 +67,9 @@ static inline Shape shape_of(int rank, const Dim *dims) {
 
 static inline bool dim_is_number(Dim d) { return d >= 0; } /* of a shape, which holds no negative numbers */
 static inline bool dim_is_symbol(Dim d) { return d <= SYMBOL_0 && d > SYMBOL_0 - INT32_MAX; }
+static inline bool dim_divides(Dim d, int64_t by) { /* a symbol may turn out to be any number */
+  return !dim_is_number(d) || (by > 0 && d % by == 0);
+}
 static inline int dim_symbol(Dim d) { return (int)(SYMBOL_0 - d); } /* its number in the graph */
 bool shape_is_concrete(const Shape *s);                             /* every dim is a number */
 bool shape_equal(const Shape *a, const Shape *b);                   /* same rank and the same numbers and symbols */

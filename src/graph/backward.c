@@ -55,13 +55,14 @@ static Value *total_gradient(Graph *g, Value *v) {
   return sum;
 }
 
-/* Sums `grad` down to the shape of `x`, whose dims may have been stretched by a broadcast. Where symbols differ, this
- * is left to the run: BroadcastGradientArgs then finds the axes. */
-static Value *unbroadcast(Graph *g, Value *grad, Value *x) {
-  if (!grad || shape_equal(&grad->shape, &x->shape)) return grad;
+/* Sums `grad` down to the shape of `x`, whose dims may have been stretched by a broadcast. Where symbols differ, in the
+ * two or (`stretches`) among the node's inputs, this is left to the run: BroadcastGradientArgs then finds the axes. */
+static Value *unbroadcast(Graph *g, Value *grad, Value *x, bool stretches) {
+  stretches &= !shape_is_concrete(&x->shape);
+  if (!grad || (shape_equal(&grad->shape, &x->shape) && !stretches)) return grad;
   int64_t axes[RANK_MAX];
   int count = 0, extra = grad->shape.rank - x->shape.rank;
-  bool inner = false, unsure = false;
+  bool inner = false, unsure = stretches;
   for (int i = 0; i < grad->shape.rank; i++) {
     Dim from = grad->shape.dim[i], to = i < extra ? 1 : x->shape.dim[i - extra];
     if (i < extra || (to == 1 && from != 1)) axes[count++] = i, inner |= i >= extra;
@@ -105,7 +106,7 @@ static Status node_backward(Graph *g, Node *n) {
   TRY(check_emitted(g, n));
   for (int i = 0; i < n->in_count; i++) {
     if (!want[i] || !dx[i]) continue;
-    Value *reduced = unbroadcast(g, dx[i], n->in[i]);
+    Value *reduced = unbroadcast(g, dx[i], n->in[i], n->stretches);
     TRY(check_emitted(g, n));
     if (!add_contribution(g, n->in[i], reduced)) return check_emitted(g, n);
   }

@@ -36,27 +36,50 @@ Value *compose_sum_as(Compose *c, Value *x) {
   return compose_reduce(c, "ReduceSum", x, axes, count, node_int(n, "keepdims", 1) != 0);
 }
 
-Value *compose_reshape(Compose *c, Value *x, Shape to, const Value *like) {
-  int64_t dims[RANK_MAX];
-  bool left_over = false;
-  for (int i = 0; i < to.rank; i++) {
-    bool kept = like == x && x && i < x->shape.rank && x->shape.dim[i] == to.dim[i];
-    dims[i] = dim_is_number(to.dim[i]) ? to.dim[i] : kept ? 0 : -1;
-    if (dims[i] == -1 && left_over) {
-      node_fail(c->node, STATUS_UNSUPPORTED_OP, "more than one dimension of its input is unknown");
-      return NULL;
-    }
-    left_over |= dims[i] == -1;
-  }
-  return emit(c->graph, "Reshape", x, emit_ints(c->graph, dims, to.rank));
+static bool is_number(const Size *s) {
+  for (int k = 0; s->of && k < s->count; k++)
+    if (!dim_is_number(s->of->shape.dim[s->axis + k])) return false;
+  return true;
 }
 
-bool compose_split(Compose *c, Value *x, int axis, const int64_t *sizes, int count, Value **parts) {
-  AttrList attrs = ATTRS(attr_of_int("axis", axis), attr_of_ints("split", sizes, count));
-  bool as_input = graph_opset(c->graph, "") >= 13;
-  if (as_input) attrs.count = 1;
-  Node *n = emit_node(c->graph, "Split", attrs, (Value *[]){x, as_input ? emit_ints(c->graph, sizes, count) : NULL},
-                      as_input ? 2 : 1, count, NULL);
+static int64_t number_of(const Size *s) {
+  int64_t number = s->times;
+  for (int k = 0; s->of && k < s->count; k++) number *= s->of->shape.dim[s->axis + k];
+  return s->over ? number / s->over : number;
+}
+
+static Value *computed(Compose *c, const Size *s) {
+  Graph *g = c->graph;
+  Value *y = compose_dim(c, s->of, s->axis, true);
+  for (int k = 1; k < s->count; k++) y = emit(g, "Mul", y, compose_dim(c, s->of, s->axis + k, true));
+  if (s->times != 1) y = emit(g, "Mul", y, emit_ints(g, &s->times, 1));
+  return s->over ? emit(g, "Div", y, emit_ints(g, &s->over, 1)) : y;
+}
+
+Value *compose_sizes(Compose *c, const Value *x, const Size *sizes, int count) {
+  int64_t numbers[RANK_MAX];
+  Value *parts[RANK_MAX] = {0};
+  bool any = false;
+  for (int i = 0; i < count; i++) {
+    const Size *s = &sizes[i];
+    bool plain = s->count == 1 && s->times == 1 && !s->over, known = is_number(s);
+    numbers[i] = known ? number_of(s) : 0;
+    if (known || (plain && x && i < x->shape.rank && x->shape.dim[i] == s->of->shape.dim[s->axis])) continue;
+    parts[i] = computed(c, s);
+    any = true;
+  }
+  if (!any) return emit_ints(c->graph, numbers, count);
+  for (int i = 0; i < count; i++)
+    if (!parts[i]) parts[i] = emit_ints(c->graph, &numbers[i], 1);
+  return emit_first(c->graph, "Concat", ATTRS(attr_of_int("axis", 0)), parts, count);
+}
+
+Value *compose_reshape(Compose *c, Value *x, const Size *sizes, int count) {
+  return x ? emit(c->graph, "Reshape", x, compose_sizes(c, x, sizes, count)) : NULL;
+}
+
+bool compose_split(Compose *c, Value *x, int axis, Value *sizes, int count, Value **parts) {
+  Node *n = emit_node(c->graph, "Split", ATTRS(attr_of_int("axis", axis)), (Value *[]){x, sizes}, 2, count, NULL);
   for (int i = 0; n && i < count; i++) parts[i] = n->out[i];
   return n != NULL;
 }

@@ -9,10 +9,20 @@ Value *compose_cast(Compose *c, Value *x, DType to); /* x itself when it is of t
 Value *compose_reduce(Compose *c, const char *op, Value *x, const int64_t *axes, int count, bool keepdims);
 /* ReduceSum of x over the axes of the node itself, in whichever form it has them. */
 Value *compose_sum_as(Compose *c, Value *x);
-/* x in the shape `to`: symbols that `like` (may be NULL) has at the same place are copied from x, and one more may be
- * left for Reshape to work out. */
-Value *compose_reshape(Compose *c, Value *x, Shape to, const Value *like);
-bool compose_split(Compose *c, Value *x, int axis, const int64_t *sizes, int count, Value **parts); /* along the axis */
+/* A size that may not be known yet: times · (the product of `count` dims of `of`, from `axis` on) / over. Without `of`
+ * it is the number `times`; an `over` of 0 divides by nothing. */
+typedef struct Size {
+  Value *of;
+  int axis, count;
+  int64_t times, over;
+} Size;
+#define SIZE_NUMBER(n) ((Size){.times = (n)})
+#define SIZE_DIM(of, axis) ((Size){of, axis, 1, 1, 0})
+/* The sizes as a vector: a constant where all are numbers, else computed from shapes. A dim that x (may be NULL) has at
+ * the same place becomes 0, which Reshape copies. */
+Value *compose_sizes(Compose *c, const Value *x, const Size *sizes, int count);
+Value *compose_reshape(Compose *c, Value *x, const Size *sizes, int count);
+bool compose_split(Compose *c, Value *x, int axis, Value *sizes, int count, Value **parts); /* along the axis */
 /* Dim `axis` of x as a tensor, a scalar or a vector of one. */
 Value *compose_dim(Compose *c, Value *x, int axis, bool vector);
 /* Fails while that dim is a symbol: a composition that needs its number is put off until it has one. */

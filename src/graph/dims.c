@@ -36,6 +36,16 @@ bool dims_divide(Graph *g, const Dim *a, int a_count, const Dim *b, int b_count,
   return true;
 }
 
+bool dims_alike(const Shape *a, const Shape *b) {
+  bool alike = a->rank == b->rank;
+  for (int i = 0; alike && i < a->rank; i++) alike = dims_meet(a->dim[i], b->dim[i]);
+  return alike;
+}
+
+Dim dims_times(Graph *g, Dim d, int64_t times) {
+  return dim_is_number(d) ? d * times : times == 1 ? d : graph_fresh_dim(g);
+}
+
 static bool has_symbols(const Graph *g) {
   for (int i = 0; i < g->input_count; i++)
     if (!shape_is_concrete(&g->inputs[i]->shape)) return true;

@@ -14,5 +14,11 @@ Status dims_known(const Node *n, int input, const Dim **dims, int *count);
 /* Whether both may be the same number: a symbol may turn out to be any number. */
 static inline bool dims_meet(Dim a, Dim b) { return a == b || !dim_is_number(a) || !dim_is_number(b); }
 
+/* The same for every dim of two shapes. */
+bool dims_alike(const Shape *a, const Shape *b);
+
+/* d · times: a number, or a symbol, which is a new one unless `times` is 1. */
+Dim dims_times(Graph *g, Dim d, int64_t times);
+
 /* The set of axes as bits, negative ones counted from the end, each at most once. */
 Status dims_axes(const Node *n, const int64_t *axes, int count, int rank, unsigned *mask);

@@ -139,6 +139,7 @@ struct Node {
   size_t scratch_bytes; /* set by infer when shapes are numbers: bytes wanted during run */
   Node *whole; /* the node that this one is a part of, where others make that up (Op.compose); else NULL. No run reads
                   it, nor what follows (NODE_RUN_BYTES) */
+  bool stretches;     /* of two dims that met in a broadcast as different symbols, either may turn out to be 1 */
   const char *module; /* that it was in, as its exporter says; else NULL */
   Attr *attrs;
   int attr_count;

@@ -180,10 +180,11 @@ static bool broadcast_dim(Dim a, Dim b, Dim *out) {
   return *out = dim_is_number(b) ? b : a, true;
 }
 
-Status node_broadcast(const Node *n, const Shape *a, const Shape *b, Shape *out) {
+Status node_broadcast(Node *n, const Shape *a, const Shape *b, Shape *out) {
   out->rank = a->rank > b->rank ? a->rank : b->rank;
   for (int i = 1; i <= out->rank; i++) {
     Dim da = i <= a->rank ? a->dim[a->rank - i] : 1, db = i <= b->rank ? b->dim[b->rank - i] : 1;
+    n->stretches |= da != db && !dim_is_number(da) && !dim_is_number(db);
     if (broadcast_dim(da, db, &out->dim[out->rank - i])) continue;
     char ta[SHAPE_TEXT], tb[SHAPE_TEXT];
     return node_invalid(n, "shapes %s and %s do not broadcast", shape_print(a, ta), shape_print(b, tb));

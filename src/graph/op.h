@@ -22,7 +22,6 @@ typedef struct Case {
   int opset, outputs;
   const char *no_grad; /* why the gradient is not checked by differences in this case; NULL if it is */
   bool kink;           /* the slope at x is a matter of choice: only PyTorch's numbers check the gradient */
-  bool sized;          /* the gradient may refuse a first dim that is a symbol */
 } Case;
 
 /* The gradient of one node, being written. */
@@ -199,8 +198,9 @@ void *node_params(Node *n, size_t bytes); /* zeroed; NULL when memory is out: re
 /* Sets output i if it is wanted; refuses a shape whose bytes overflow. */
 Status node_output(Node *n, int i, DType type, const Shape *shape);
 void node_output_known(Node *n, int i, const Dim *dims, int count); /* copied; ignored for more than 64 */
-/* NumPy broadcasting; symbols that differ are taken to be equal, a symbol against a number ≠ 1 gives the number. */
-Status node_broadcast(const Node *n, const Shape *a, const Shape *b, Shape *out);
+/* NumPy broadcasting; symbols that differ are taken to be equal and noted in n->stretches, a symbol against a number ≠
+ * 1 gives the number. */
+Status node_broadcast(Node *n, const Shape *a, const Shape *b, Shape *out);
 bool node_is_concrete(const Node *n); /* every input shape consists of numbers, so scratch_bytes can be computed */
 
 /* ---- for run ---- */

@@ -214,25 +214,40 @@ void opcase_free(OpCase *c) { arena_free(&c->arena); }
 
 Value *opcase_value(const Graph *g, int i) { return graph_find(g, input_names[i]); }
 
+static bool is_free(const OpCase *c, int i, int d, Symbols symbols) {
+  const Shape *first = &c->in[0].shape;
+  switch (symbols) {
+    case SYMBOLS_NONE: return false;
+    case SYMBOLS_FIRST: return i == 0 && d == 0;
+    case SYMBOLS_SHARED: return d == 0 && first->rank && c->in[i].shape.dim[0] == first->dim[0];
+    case SYMBOLS_ALL: return c->in[i].type == DTYPE_FLOAT32 && c->in[i].shape.dim[d] > 1;
+    case SYMBOLS_APART:
+    case SYMBOLS_DEFERRED: return true;
+    default: return (int)symbols == SYMBOLS_EACH + RANK_MAX * i + d;
+  }
+}
+
+static const char *symbol_of(const OpCase *c, int i, int d, Symbols symbols, Arena *arena) {
+  if (symbols < SYMBOLS_ALL) return "N";
+  if (symbols == SYMBOLS_ALL) return arena_print(arena, "D%lld", (long long)c->in[i].shape.dim[d]);
+  return arena_print(arena, "F%d_%d", i, d);
+}
+
 Graph *opcase_build(const OpCase *c, Arena *arena, Error *error, Symbols symbols) {
   static const Rng rng = {.seed = 20240607, .step = 3};
   Graph *g = graph_new(arena, error);
   Value *in[OPCASE_INPUTS] = {0};
   if (!g) return NULL;
   g->rng = &rng;
+  g->waiting.allowed = symbols == SYMBOLS_DEFERRED;
   const char *domain = c->op->domain ? c->op->domain : "";
   if (c->text->opset && graph_import(g, domain, c->text->opset) != STATUS_OK) return NULL;
   if (graph_import(g, "", 17) != STATUS_OK || graph_import(g, domain, 1) != STATUS_OK) return NULL;
-  Dim first = c->in_count && c->in[0].shape.rank ? c->in[0].shape.dim[0] : -1;
   for (int i = 0; i < c->in_count; i++) {
     if (c->in[i].absent) continue;
     Shape shape = c->in[i].shape;
-    bool may = i == 0 || symbols == SYMBOLS_SHARED;
-    bool all = symbols == SYMBOLS_ALL && !c->in[i].constant && c->in[i].type == DTYPE_FLOAT32;
-    for (int d = 0; all && d < shape.rank; d++)
-      if (shape.dim[d] > 1) shape.dim[d] = graph_symbol(g, arena_print(arena, "D%lld", (long long)shape.dim[d]));
-    if (symbols && !all && may && !c->in[i].constant && shape.rank && shape.dim[0] == first)
-      shape.dim[0] = graph_symbol(g, "N");
+    for (int d = 0; d < shape.rank && opcase_is_fed(c, i); d++)
+      if (is_free(c, i, d, symbols)) shape.dim[d] = graph_symbol(g, symbol_of(c, i, d, symbols, arena));
     in[i] = c->in[i].constant ? graph_constant(g, input_names[i], c->in[i].type, &shape, c->in[i].data)
                               : graph_value(g, input_names[i], c->in[i].type, &shape, VALUE_INPUT);
     if (!in[i] || (!c->in[i].constant && graph_add_input(g, in[i]) != STATUS_OK)) return NULL;
@@ -253,6 +268,8 @@ bool opcase_accepts(const OpCase *c, Symbols symbols) {
 }
 
 Dim opcase_number(const OpCase *c, const char *symbol) {
+  int input, axis;
+  if (sscanf(symbol, "F%d_%d", &input, &axis) == 2) return c->in[input].shape.dim[axis];
   return strcmp(symbol, "N") == 0 ? c->in[0].shape.dim[0] : *symbol == 'D' ? atoll(symbol + 1) : -1;
 }
 

@@ -30,12 +30,20 @@ typedef struct OpCase {
 bool opcase_parse(const Op *op, const Case *text, OpCase *out);
 void opcase_free(OpCase *c);
 
-/* Which dims are symbols. N: input 0's first dim and every equal first dim of another fed input; input 0's alone (its
- * number may be a weight's by chance). All: each dim above 1 of the fed floats, D7 for a 7. */
-typedef enum Symbols { SYMBOLS_NONE, SYMBOLS_SHARED, SYMBOLS_FIRST, SYMBOLS_ALL } Symbols;
+/* Which dims of the fed inputs are symbols. */
+typedef enum Symbols {
+  SYMBOLS_NONE,
+  SYMBOLS_SHARED,   /* N: input 0's first dim and every equal first dim of another input */
+  SYMBOLS_FIRST,    /* N: input 0's first dim alone: its number may be a weight's by chance */
+  SYMBOLS_ALL,      /* each dim above 1 of floats, D7 for a 7 */
+  SYMBOLS_APART,    /* each dim has its own, F0_1 for dim 1 of input 0 */
+  SYMBOLS_DEFERRED, /* the same in a graph whose nodes may be deferred, as those of a session that only runs */
+  SYMBOLS_EACH,     /* + RANK_MAX · input + dim: that dim alone, F0_1 */
+} Symbols;
 /* The graph of one node over fresh values; NULL with error set when infer refuses. */
 Graph *opcase_build(const OpCase *c, Arena *arena, Error *error, Symbols symbols);
 bool opcase_accepts(const OpCase *c, Symbols symbols);
+static inline bool opcase_is_fed(const OpCase *c, int i) { return !c->in[i].absent && !c->in[i].constant; }
 /* The number that a symbol's name stands for; -1 when infer made it up. */
 Dim opcase_number(const OpCase *c, const char *symbol);
 /* The most symbols that infer accepts; NONE when input 0 cannot have one, FIRST too when it refuses both. */

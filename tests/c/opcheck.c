@@ -133,6 +133,5 @@ bool check_forward(const OpCase *c, CaseResult *result) {
   check_in_place(c, result);
   check_view(c, result);
   if (opcase_symbols(c)) check_symbols(c, result, opcase_symbols(c));
-  if (opcase_accepts(c, SYMBOLS_ALL)) check_symbols(c, result, SYMBOLS_ALL);
   return true;
 }

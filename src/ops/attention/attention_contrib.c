@@ -1,5 +1,6 @@
 /* Attention (com.microsoft): Q, K and V are parts of x · weights + bias; then the attention of each head. mask_index
  * hides keys, attention_bias is added to the scores, past and present are K and V in one, (2, N, H, S, D). */
+#include "graph/dims.h"
 #include "ops/attention/attention_pieces.h"
 
 static Value *half_of(Compose *c, Value *past, int64_t which) {
@@ -13,18 +14,20 @@ static Value *with_axis(Compose *c, Value *x) {
   return emit_with(c->graph, "Unsqueeze", ATTRS(attr_of_ints("axes", &zero, 1)), x);
 }
 
-/* Sizes of Q, K and V. */
-static Status read_sizes(const Node *n, int64_t heads, int64_t sizes[3]) {
+/* Sizes of Q, K and V, parts of x · weights. */
+static Status read_sizes(const Node *n, int64_t heads, Size sizes[3]) {
   int count;
   const int64_t *given = node_ints(n, "qkv_hidden_sizes", &count), all = n->in[1]->shape.dim[1];
+  int64_t sum = 0;
   for (int i = 0; i < 3; i++) {
-    sizes[i] = count == 3 ? given[i] : all / 3;
-    if (heads < 1 || sizes[i] < 1 || sizes[i] % heads)
-      return node_invalid(n, "num_heads is %lld, of which %lld is no multiple", (long long)heads, (long long)sizes[i]);
+    int64_t size = count == 3 ? given[i] : dim_is_number(all) ? all / 3 : heads;
+    if (heads < 1 || size < 1 || size % heads)
+      return node_invalid(n, "num_heads is %lld, of which %lld is no multiple", (long long)heads, (long long)size);
+    sizes[i] = count == 3 ? SIZE_NUMBER(size) : (Size){n->in[1], 1, 1, 1, 3};
+    sum += size;
   }
-  if (sizes[0] + sizes[1] + sizes[2] != all)
-    return node_invalid(n, "the weights have %lld columns, Q, K and V need other %lld", (long long)all,
-                        (long long)(sizes[0] + sizes[1] + sizes[2]));
+  if (!dims_meet(sum, all))
+    return node_invalid(n, "the weights have %lld columns, Q, K and V need other %lld", (long long)all, (long long)sum);
   return STATUS_OK;
 }
 
@@ -32,7 +35,8 @@ static Status attention_contrib_compose(Compose *c) {
   static const char *const lacking[] = {"do_rotary", "past_present_share_buffer", NULL};
   Graph *g = c->graph;
   const Node *n = c->node;
-  int64_t heads = node_int(n, "num_heads", 0), sizes[3];
+  int64_t heads = node_int(n, "num_heads", 0);
+  Size sizes[3];
   Value *x[3], *past = compose_in(c, 4);
   TRY(attention_refuse(c, lacking));
   TRY(node_want_rank(n, 0, 3, 3));
@@ -41,7 +45,7 @@ static Status attention_contrib_compose(Compose *c) {
   TRY(read_sizes(n, heads, sizes));
   Value *all = emit(g, "MatMul", n->in[0], n->in[1]);
   if (has_in(n, 2)) all = emit(g, "Add", all, n->in[2]);
-  if (!all || !compose_split(c, all, 2, sizes, 3, x)) return g->error->status;
+  if (!all || !compose_split(c, all, 2, compose_sizes(c, NULL, sizes, 3), 3, x)) return g->error->status;
   for (int i = 0; i < 3; i++) x[i] = attention_heads(c, x[i], heads);
   AttentionPieces p = {x[0], attention_appended(c, half_of(c, past, 0), x[1]),
                        attention_appended(c, half_of(c, past, 1), x[2]), .scale = node_float(n, "scale", 0)};

@@ -21,14 +21,18 @@ static void hide_far(Compose *c, AttentionPieces *p, Value *rows, const char *si
   p->hidden = attention_either(c, p->hidden, emit(g, "Greater", distance, emit_ints(g, &size, 1)));
 }
 
-/* A mask may have fewer columns than there are keys: it does not let the others be seen. */
+/* A mask may have fewer columns than there are keys: it does not let the others be seen. Before both are known, a
+ * training graph takes them to be as many. */
 static Value *padded(Compose *c, Value *mask, Value *k) {
   if (!mask || !k || !mask->shape.rank) return mask;
   Graph *g = c->graph;
   int rank = mask->shape.rank;
   int64_t pads[2 * RANK_MAX] = {0};
   Dim columns = mask->shape.dim[rank - 1], keys = k->shape.dim[2];
-  if (!dim_is_number(columns) || !dim_is_number(keys) || columns >= keys || columns == 1) return mask;
+  bool known = dim_is_number(columns) && dim_is_number(keys);
+  if (!known && columns != keys && g->waiting.tries)
+    node_await(c->node, dim_is_number(keys) ? 3 : 1, "whether its mask has a column for each key must be known");
+  if (!known || columns >= keys || columns == 1) return mask;
   pads[2 * rank - 1] = keys - columns;
   bool bools = mask->type == DTYPE_BOOL;
   Value *seen = bools ? compose_cast(c, mask, DTYPE_FLOAT32) : mask,
@@ -45,7 +49,7 @@ static Status check(Compose *c, bool flat, int64_t heads, int64_t kv_heads) {
     int64_t count = i ? kv_heads : heads;
     if (flat && count < 1)
       return node_invalid(n, "its inputs have 3 dimensions: it needs q_num_heads and kv_num_heads");
-    if (flat && (!dim_is_number(width) || width % count))
+    if (flat && !dim_divides(width, count))
       return node_invalid(n, "input %d has %lld floats a token for %lld heads", i, (long long)width, (long long)count);
   }
   for (int i = 4; i < 6; i++) TRY(node_want_rank(n, i, 4, 4));

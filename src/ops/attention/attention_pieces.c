@@ -2,6 +2,8 @@
  * same number of heads of Q. */
 #include "ops/attention/attention_pieces.h"
 
+#include "graph/dims.h"
+
 #include <float.h>
 #include <math.h>
 
@@ -37,21 +39,25 @@ void attention_mask(Compose *c, AttentionPieces *p, Value *mask) {
   else if (mask) p->bias = p->bias ? emit(c->graph, "Add", p->bias, mask) : mask;
 }
 
-/* (N, H', S, D) as (N, H' · times, S, D), each head followed by its copies. */
-static Value *repeated(Compose *c, Value *x, int64_t times) {
-  if (times == 1) return x;
+/* (N, H', S, D) as (N, H, S, D), each head followed by its copies. */
+static Value *repeated(Compose *c, Value *x, Value *q) {
   Graph *g = c->graph;
-  int64_t d = x->shape.dim[3], heads = x->shape.dim[1] * times;
+  int64_t d = x->shape.dim[3], heads = q->shape.dim[1], own = x->shape.dim[1];
+  if (heads == own) return x;
+  if (!dim_is_number(d) || !dim_is_number(heads) || !dim_is_number(own)) {
+    Value *times = emit(g, "Div", compose_dim(c, q, 1, false), compose_dim(c, x, 1, false)),
+          *from = emit(g, "Div", compose_range(c, compose_dim(c, q, 1, false)), times);
+    return emit_with(g, "Gather", ATTRS(attr_of_int("axis", 1)), x, from);
+  }
+  int64_t times = heads / own;
   Value *apart = emit(g, "Reshape", x, emit_ints(g, (int64_t[]){0, 0, 1, -1, d}, 5));
   return emit(g, "Reshape", emit(g, "Expand", apart, emit_ints(g, (int64_t[]){1, 1, times, 1, 1}, 5)),
               emit_ints(g, (int64_t[]){0, heads, -1, d}, 4));
 }
 
 static Status check_heads(Compose *c, const Shape *q, const Shape *k, const Shape *v) {
-  for (int i = 1; i < 4; i += 2)
-    if (!dim_is_number(q->dim[i]) || !dim_is_number(k->dim[i]) || !dim_is_number(v->dim[i]))
-      return node_fail(c->node, STATUS_UNSUPPORTED_OP, "the number of heads and their sizes must be known");
-  if (!k->dim[1] || q->dim[1] % k->dim[1] || v->dim[1] != k->dim[1])
+  bool fit = !dim_is_number(k->dim[1]) || dim_divides(q->dim[1], k->dim[1]);
+  if (!fit || !dims_meet(v->dim[1], k->dim[1]))
     return node_invalid(c->node,
                         "%lld heads of Q must be a multiple of %lld of K, and V must have as many as K, it has %lld",
                         (long long)q->dim[1], (long long)k->dim[1], (long long)v->dim[1]);
@@ -75,17 +81,22 @@ static Value *emptied(Compose *c, Value *blind, Value *x) {
   return blind ? emit(c->graph, "Where", blind, compose_number(c, x, 0), x) : x;
 }
 
-static int64_t times(const AttentionPieces *p) { return p->q->shape.dim[1] / p->k->shape.dim[1]; }
+static Value *scale_of(Compose *c, const AttentionPieces *p) {
+  Dim width = p->q->shape.dim[3];
+  if (p->scale != 0 || dim_is_number(width))
+    return compose_number(c, p->q, p->scale != 0 ? (double)p->scale : 1 / sqrt((double)width));
+  Value *root = emit(c->graph, "Sqrt", compose_cast(c, compose_dim(c, p->q, 3, false), p->q->type));
+  return emit(c->graph, "Div", compose_number(c, p->q, 1), root);
+}
 
 Value *attention_scores(Compose *c, const AttentionPieces *p) {
   if (!p->q || !p->k || !p->v || check_heads(c, &p->q->shape, &p->k->shape, &p->v->shape) != STATUS_OK) return NULL;
-  double scale = p->scale != 0 ? (double)p->scale : 1 / sqrt((double)p->q->shape.dim[3]);
-  Value *x = emit(c->graph, "MatMul", p->q, transposed(c, repeated(c, p->k, times(p)), 0, 1, 3, 2));
-  return emit(c->graph, "Mul", x, compose_number(c, p->q, scale));
+  Value *x = emit(c->graph, "MatMul", p->q, transposed(c, repeated(c, p->k, p->q), 0, 1, 3, 2));
+  return emit(c->graph, "Mul", x, scale_of(c, p));
 }
 
 Value *attention_product(Compose *c, const AttentionPieces *p, Value *shares) {
-  return shares ? emit(c->graph, "MatMul", shares, repeated(c, p->v, times(p))) : NULL;
+  return shares ? emit(c->graph, "MatMul", shares, repeated(c, p->v, p->q)) : NULL;
 }
 
 Value *attention_pieces(Compose *c, AttentionPieces *p) {
@@ -114,9 +125,7 @@ Status attention_padding(Compose *c, AttentionPieces *p, int input, float low) {
   if (!mask) return g->error->status;
   const Shape *s = &mask->shape;
   TRY(node_want_rank(c->node, input, 1, 3));
-  if (s->rank == 3 && !dim_is_number(s->dim[1]))
-    return node_fail(c->node, STATUS_UNSUPPORTED_OP, "the number of queries in input %d must be known", input);
-  if (s->rank == 1 && s->dim[0] != p->q->shape.dim[0])
+  if (s->rank == 1 && !dims_meet(s->dim[0], p->q->shape.dim[0]))
     return node_fail(c->node, STATUS_UNSUPPORTED_OP,
                      "input %d, a mask of one dimension, must have one length for each of the batch", input);
   if (s->rank == 1)
@@ -124,8 +133,10 @@ Status attention_padding(Compose *c, AttentionPieces *p, int input, float low) {
                 emit(g, "Reshape", mask, emit_ints(g, (int64_t[]){-1, 1, 1, 1}, 4)));
   else
     seen = emit(g, "Greater",
-                emit(g, "Reshape", mask,
-                     emit_ints(g, s->rank == 2 ? (int64_t[]){0, 1, 1, -1} : (int64_t[]){0, 1, s->dim[1], -1}, 4)),
+                compose_reshape(c, mask,
+                                (Size[]){SIZE_NUMBER(0), SIZE_NUMBER(1),
+                                         s->rank == 2 ? SIZE_NUMBER(1) : SIZE_DIM(mask, 1), SIZE_NUMBER(-1)},
+                                4),
                 emit_ints(g, (int64_t[]){0}, 1));
   attention_mask(c, p, emit(g, "Where", seen, compose_number(c, p->q, 0), compose_number(c, p->q, (double)low)));
   return STATUS_OK;

@@ -1,23 +1,24 @@
 /* GroupQueryAttention (com.microsoft): causal attention in which heads of key and value serve several of query, with
  * rotary embedding if wanted. seqlens_k says where the last key of each example is. Without a past the keys behind it
  * are hidden; of a past that has more keys than it says the first are, so that a past may have room before them. */
+#include "graph/dims.h"
 #include "ops/attention/attention_pieces.h"
 #include "ops/attention/rotary.h"
 
 /* Q, K and V as heads, in one tensor or in three. */
 static Status read_heads(Compose *c, int64_t heads, int64_t kv_heads, Value *x[3]) {
   const Node *n = c->node;
-  int64_t width = compose_shape(c, 0)->dim[2], all = heads + 2 * kv_heads, size = width / (has_in(n, 1) ? heads : all);
+  int64_t width = compose_shape(c, 0)->dim[2], all = heads + 2 * kv_heads;
   if (has_in(n, 1) != has_in(n, 2)) return node_invalid(n, "key and value come together");
   for (int i = 0; i < 3; i++) {
     if (has_in(n, 1)) TRY(node_want_rank(n, i, 3, 3));
-    if (has_in(n, 1) && compose_shape(c, i)->dim[2] != size * (i ? kv_heads : heads))
-      return node_invalid(n, "input %d has not %lld numbers in each of its heads", i, (long long)size);
+    if (has_in(n, 1) && dim_is_number(width) &&
+        !dims_meet(compose_shape(c, i)->dim[2], width / heads * (i ? kv_heads : heads)))
+      return node_invalid(n, "input %d has not %lld numbers in each of its heads", i, (long long)(width / heads));
     x[i] = compose_in(c, i);
   }
-  if (!has_in(n, 1) &&
-      !compose_split(c, n->in[0], 2, (int64_t[]){size * heads, size * kv_heads, width - size * (heads + kv_heads)}, 3,
-                     x))
+  Size of_q = {n->in[0], 2, 1, heads, all}, of_k = {n->in[0], 2, 1, kv_heads, all};
+  if (!has_in(n, 1) && !compose_split(c, n->in[0], 2, compose_sizes(c, NULL, (Size[]){of_q, of_k, of_k}, 3), 3, x))
     return c->graph->error->status;
   for (int i = 0; i < 3; i++) x[i] = attention_heads(c, x[i], i ? kv_heads : heads);
   return STATUS_OK;
@@ -39,6 +40,7 @@ static Status rotate(Compose *c, Value *rows, Value *room, Value *x[3]) {
   if (!has_in(n, 7) || !has_in(n, 8)) return node_invalid(n, "do_rotary needs cos_cache and sin_cache");
   TRY(node_want_rank(n, 7, 2, 2));
   TRY(node_want_rank(n, 8, 2, 2));
+  TRY(compose_want_number(c, 7, 1));
   Value *places = has_in(n, 9) ? n->in[9] : emit(g, "Reshape", rows, emit_ints(g, (int64_t[]){1, -1}, 2));
   if (room && !has_in(n, 9))
     places = emit(g, "Sub", places, emit(g, "Reshape", room, emit_ints(g, (int64_t[]){-1, 1}, 2)));

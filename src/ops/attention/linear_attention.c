@@ -4,6 +4,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "graph/dims.h"
 #include "ops/ops.h"
 
 static Status read_rule(const Node *n, bool *gated, bool *delta) {
@@ -16,14 +17,11 @@ static Status read_rule(const Node *n, bool *gated, bool *delta) {
 }
 
 /* The floats of one head, of `heads` that lie side by side. */
-static Status head_width(const Node *n, int input, int64_t heads, size_t *out) {
+static Status head_width(const Node *n, int input, int64_t heads, Dim *out) {
   TRY(node_want_rank(n, input, 3, 3));
   Dim width = n->in[input]->shape.dim[2];
-  if (heads < 1 || !dim_is_number(width) || width % heads)
-    return node_invalid(n, "input %d has %lld floats a token for %lld heads", input, (long long)width,
-                        (long long)heads);
-  *out = (size_t)(width / heads);
-  return STATUS_OK;
+  if (dims_divide(n->graph, &width, 1, &heads, 1, out)) return STATUS_OK;
+  return node_invalid(n, "input %d has %lld floats a token for %lld heads", input, (long long)width, (long long)heads);
 }
 
 static Status check_gates(const Node *n, int at, LinearAttention *a) {
@@ -34,7 +32,7 @@ static Status check_gates(const Node *n, int at, LinearAttention *a) {
     TRY(node_want_rank(n, at + 4, 3, 3));
     Dim width = n->in[at + 4]->shape.dim[2];
     a->row_decay = width == heads * (int64_t)a->width && width != heads;
-    if (width != heads && !a->row_decay)
+    if (dim_is_number(width) && a->width && width != heads && !a->row_decay)
       return node_invalid(n,
                           "input %d, the decay, has %lld floats a token: it wants one for each head, or for each of "
                           "the %zu floats of its keys",
@@ -44,7 +42,7 @@ static Status check_gates(const Node *n, int at, LinearAttention *a) {
   TRY(node_want_rank(n, at + 5, 3, 3));
   Dim width = n->in[at + 5]->shape.dim[2];
   a->shared_rate = width == 1;
-  return width == heads || width == 1
+  return dims_meet(width, heads) || width == 1
            ? STATUS_OK
            : node_invalid(n, "input %d, beta, has %lld floats a token: it wants one, or one for each head", at + 5,
                           (long long)width);
@@ -57,7 +55,7 @@ static Status check_tokens(const Node *n, int at) {
     if (!has_in(n, i) || i == at + 3) continue;
     for (int d = 0; d < 2; d++) {
       Dim a = q->dim[d], b = n->in[i]->shape.dim[d];
-      if (dim_is_number(a) && dim_is_number(b) && a != b)
+      if (!dims_meet(a, b))
         return node_invalid(n, "input %d has %lld for its dimension %d, the queries have %lld", i, (long long)b, d,
                             (long long)a);
     }
@@ -69,36 +67,37 @@ static Status check_past(const Node *n, int input, const Shape *state) {
   char got[SHAPE_TEXT], wanted[SHAPE_TEXT];
   const Shape *past = &n->in[input]->shape;
   TRY(node_want_rank(n, input, 4, 4));
-  for (int d = 0; d < 4; d++)
-    if (dim_is_number(past->dim[d]) && dim_is_number(state->dim[d]) && past->dim[d] != state->dim[d])
-      return node_invalid(n, "input %d, the past state, is %s, it must be %s", input, shape_print(past, got),
-                          shape_print(state, wanted));
-  return STATUS_OK;
+  if (dims_alike(past, state)) return STATUS_OK;
+  return node_invalid(n, "input %d, the past state, is %s, it must be %s", input, shape_print(past, got),
+                      shape_print(state, wanted));
 }
 
 Status linear_attention_infer(Node *n, int at, Shape *output, Shape *state) {
   LinearAttention *a = NODE_PARAMS(n, LinearAttention);
   if (!a) return STATUS_OUT_OF_MEMORY;
   int64_t heads = node_int(n, "q_num_heads", 0), kv_heads = node_int(n, "kv_num_heads", 0);
-  size_t key_width;
+  Dim width, key_width, value_width;
   for (int i = at; i < at + 6; i++)
     if (has_in(n, i)) TRY(node_want_float(n, i));
   if (heads < 1 || kv_heads < 1 || heads % kv_heads)
     return node_invalid(n, "q_num_heads is %lld, it must be a multiple of kv_num_heads, which is %lld",
                         (long long)heads, (long long)kv_heads);
   TRY(read_rule(n, &a->gated, &a->delta));
-  TRY(head_width(n, at, heads, &a->width));
+  TRY(head_width(n, at, heads, &width));
   TRY(head_width(n, at + 1, kv_heads, &key_width));
-  TRY(head_width(n, at + 2, kv_heads, &a->value_width));
-  if (key_width != a->width)
-    return node_invalid(n, "a head has %zu floats of queries and %zu of keys", a->width, key_width);
+  TRY(head_width(n, at + 2, kv_heads, &value_width));
+  if (!dims_meet(width, key_width))
+    return node_invalid(n, "a head has %lld floats of queries and %lld of keys", (long long)width,
+                        (long long)key_width);
+  a->width = dim_is_number(width) ? (size_t)width : 0;
+  a->value_width = dim_is_number(value_width) ? (size_t)value_width : 0;
   a->heads = (size_t)kv_heads;
   a->served = (size_t)(heads / kv_heads);
   a->scale = node_float(n, "scale", 0);
   if (a->scale == 0) a->scale = 1 / sqrtf((float)a->width);
   const Dim *q = n->in[at]->shape.dim;
-  *output = SHAPE(q[0], q[1], heads * (int64_t)a->value_width);
-  *state = SHAPE(q[0], kv_heads, (int64_t)a->width, (int64_t)a->value_width);
+  *output = SHAPE(q[0], q[1], dims_times(n->graph, value_width, heads));
+  *state = SHAPE(q[0], kv_heads, width, value_width);
   TRY(check_gates(n, at, a));
   TRY(check_tokens(n, at));
   if (has_in(n, at + 3)) TRY(check_past(n, at + 3, state));

@@ -8,6 +8,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "graph/dims.h"
 #include "ops/attention/linear_attention.h"
 #include "size.h"
 
@@ -20,10 +21,8 @@ static Status check_gradient(const Node *n, int input, const Shape *wanted) {
   const Shape *s = &n->in[input]->shape;
   TRY(node_want_float(n, input));
   TRY(node_want_rank(n, input, wanted->rank, wanted->rank));
-  for (int d = 0; d < s->rank; d++)
-    if (dim_is_number(s->dim[d]) && dim_is_number(wanted->dim[d]) && s->dim[d] != wanted->dim[d])
-      return node_invalid(n, "input %d is %s, it must be %s", input, shape_print(s, got), shape_print(wanted, text));
-  return STATUS_OK;
+  if (dims_alike(s, wanted)) return STATUS_OK;
+  return node_invalid(n, "input %d is %s, it must be %s", input, shape_print(s, got), shape_print(wanted, text));
 }
 
 static Status infer(Node *n) {

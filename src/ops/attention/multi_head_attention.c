@@ -6,14 +6,14 @@
 /* The bias is one vector with three parts. */
 static Status add_biases(Compose *c, Value *x[3]) {
   const Node *n = c->node;
-  int64_t sizes[3];
+  Size sizes[3];
   Value *parts[3];
   if (!has_in(n, 3)) return STATUS_OK;
   for (int i = 0; i < 3; i++) {
     TRY(node_want_rank(n, i, 3, 3));
-    sizes[i] = compose_shape(c, i)->dim[2];
+    sizes[i] = SIZE_DIM(x[i], 2);
   }
-  if (!compose_split(c, n->in[3], 0, sizes, 3, parts)) return c->graph->error->status;
+  if (!compose_split(c, n->in[3], 0, compose_sizes(c, NULL, sizes, 3), 3, parts)) return c->graph->error->status;
   for (int i = 0; i < 3; i++) x[i] = emit(c->graph, "Add", x[i], parts[i]);
   return STATUS_OK;
 }
@@ -28,7 +28,7 @@ static Status multi_head_attention_compose(Compose *c) {
   for (int i = 1; i < 3; i++) TRY(node_want_rank(n, i, 3, 4));
   for (int i = 6; i < 8; i++) TRY(node_want_rank(n, i, 4, 4));
   for (int i = 0; i < 3; i++)
-    if (compose_shape(c, i)->rank == 3 && (heads < 1 || compose_shape(c, i)->dim[2] % heads))
+    if (compose_shape(c, i)->rank == 3 && (heads < 1 || !dim_divides(compose_shape(c, i)->dim[2], heads)))
       return node_invalid(n, "num_heads is %lld, input %d is no multiple of it", (long long)heads, i);
   Value *x[] = {n->in[0], n->in[1], n->in[2]};
   TRY(add_biases(c, x));

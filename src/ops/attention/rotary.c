@@ -6,35 +6,41 @@ static Value *joined(Compose *c, Value *a, Value *b, int axis) {
 }
 
 /* All of x, with its pairs along an axis of their own if they are interleaved: (…, width/2, 2). */
-static Value *turned(Compose *c, Value *x, Value *cos, Value *sin, const Rotary *r) {
+static Value *turned(Compose *c, Value *x, Value *cos, Value *sin, bool interleaved) {
   Graph *g = c->graph;
   Value *p[2];
-  int axis = r->interleaved ? 4 : 3;
-  int64_t part = r->interleaved ? 1 : r->width / 2;
-  if (r->interleaved) x = emit(g, "Reshape", x, emit_ints(g, (int64_t[]){0, 0, 0, r->width / 2, 2}, 5));
-  if (!compose_split(c, x, axis, (int64_t[]){part, part}, 2, p)) return NULL;
+  int axis = interleaved ? 4 : 3;
+  Size zero = SIZE_NUMBER(0), width = SIZE_DIM(x, 3), half = {x, 3, 1, 1, 2}, one = SIZE_NUMBER(1),
+       part = interleaved ? one : half;
+  if (interleaved) x = compose_reshape(c, x, (Size[]){zero, zero, zero, half, SIZE_NUMBER(2)}, 5);
+  if (!compose_split(c, x, axis, compose_sizes(c, NULL, (Size[]){part, part}, 2), 2, p)) return NULL;
   Value *a = emit(g, "Sub", emit(g, "Mul", p[0], cos), emit(g, "Mul", p[1], sin));
   Value *b = emit(g, "Add", emit(g, "Mul", p[0], sin), emit(g, "Mul", p[1], cos)), *y = joined(c, a, b, axis);
-  return r->interleaved ? emit(g, "Reshape", y, emit_ints(g, (int64_t[]){0, 0, 0, r->width}, 4)) : y;
+  return interleaved ? compose_reshape(c, y, (Size[]){zero, zero, zero, width}, 4) : y;
+}
+
+/* cos or sin with an axis of one for the heads, and for the two of a pair. */
+static Value *angles_of(Compose *c, Value *x, int tokens, Rotary r) {
+  Size zero = SIZE_NUMBER(0), rest = SIZE_NUMBER(-1), one = SIZE_NUMBER(1), half = SIZE_DIM(x, 2);
+  if (r.width) half = SIZE_NUMBER(r.width / 2);
+  return compose_reshape(c, x, (Size[]){zero, tokens == 1 ? rest : one, tokens == 1 ? one : rest, half, one},
+                         r.interleaved ? 5 : 4);
 }
 
 Value *rotary_compose(Compose *c, Value *x, int tokens, Value *cos, Value *sin, Rotary r) {
   Graph *g = c->graph;
   if (!x || !cos || !sin) return NULL;
-  Dim d = x->shape.dim[3];
-  if (!r.width) r.width = d;
-  if (!dim_is_number(d) || r.width < 2 || r.width % 2 || r.width > d)
-    return node_invalid(c->node, "%lld of the %lld numbers of a head are to be turned", (long long)r.width,
-                        (long long)d),
+  Dim d = x->shape.dim[3], width = r.width ? r.width : d;
+  bool known = dim_is_number(d);
+  if ((r.width || known) && (width < 2 || width % 2 || (known && width > d)))
+    return node_invalid(c->node, "%lld of the %lld numbers of a head are to be turned", (long long)width, (long long)d),
            NULL;
-  int64_t half = r.width / 2;
-  Value *angles = emit_ints(g, tokens == 1 ? (int64_t[]){0, -1, 1, half, 1} : (int64_t[]){0, 1, -1, half, 1},
-                            r.interleaved ? 5 : 4);
-  cos = emit(g, "Reshape", cos, angles);
-  sin = emit(g, "Reshape", sin, angles);
+  if (known) r.width = width;
+  cos = angles_of(c, cos, tokens, r);
+  sin = angles_of(c, sin, tokens, r);
   Value *p[2];
-  if (r.width == d) return turned(c, x, cos, sin, &r);
-  return compose_split(c, x, 3, (int64_t[]){r.width, d - r.width}, 2, p)
-           ? joined(c, turned(c, p[0], cos, sin, &r), p[1], 3)
-           : NULL;
+  if (width == d) return turned(c, x, cos, sin, r.interleaved);
+  Value *first = emit_ints(g, &width, 1), *sizes = emit_ints(g, (int64_t[]){width, d - width}, 2);
+  if (!known) sizes = joined(c, first, emit(g, "Sub", compose_dim(c, x, 3, true), first), 0);
+  return compose_split(c, x, 3, sizes, 2, p) ? joined(c, turned(c, p[0], cos, sin, r.interleaved), p[1], 3) : NULL;
 }

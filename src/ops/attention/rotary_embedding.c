@@ -13,7 +13,7 @@ static Status rotary_embedding_compose(Compose *c) {
   TRY(node_want_rank(n, 3, 2, 2));
   TRY(node_want_rank(n, 1, looked_up ? 2 : 3, looked_up ? 2 : 3));
   TRY(node_want_rank(n, 2, looked_up ? 2 : 3, looked_up ? 2 : 3));
-  if (flat && (heads < 1 || x->shape.dim[2] % heads))
+  if (flat && (heads < 1 || !dim_divides(x->shape.dim[2], heads)))
     return node_invalid(n, "its input has 3 dimensions: it needs num_heads, of which the last is a multiple");
   if (looked_up) cos = emit(g, "Gather", cos, n->in[3]), sin = emit(g, "Gather", sin, n->in[3]);
   if (flat) x = emit(g, "Reshape", x, emit_ints(g, shape, 4));

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "graph/compose.h"
+#include "graph/dims.h"
 
 static Status check(const Node *n, bool *silu) {
   const char *activation = node_string(n, "activation", "none");
@@ -10,8 +11,8 @@ static Status check(const Node *n, bool *silu) {
   TRY(node_want_rank(n, 1, 3, 3));
   if (has_in(n, 3)) TRY(node_want_rank(n, 3, 3, 3));
   const Shape *w = &n->in[1]->shape;
-  if (!dim_is_number(w->dim[0]) || !dim_is_number(w->dim[2]) || w->dim[1] != 1 || w->dim[2] < 1)
-    return node_invalid(n, "input 1, the kernels, must be of shape (channels, 1, k), with numbers that are known");
+  if (!dims_meet(w->dim[1], 1) || w->dim[2] == 0)
+    return node_invalid(n, "input 1, the kernels, must be of shape (channels, 1, k)");
   *silu = strcmp(activation, "silu") == 0 || strcmp(activation, "swish") == 0;
   if (*silu || strcmp(activation, "none") == 0) return STATUS_OK;
   return node_fail(n, STATUS_UNSUPPORTED_OP, "activation is '%.40s', it must be silu, swish or none", activation);
@@ -22,7 +23,10 @@ static Status causal_conv_compose(Compose *c) {
   Value **in = c->node->in, *past = compose_in(c, 3), *bias = compose_in(c, 2);
   bool silu;
   TRY(check(c->node, &silu));
-  int64_t before = in[1]->shape.dim[2] - 1, channels = in[1]->shape.dim[0];
+  int known = dim_is_number(in[0]->shape.dim[1]) ? 0 : 1; /* of the two that have the channels */
+  TRY(compose_want_number(c, 1, 2));
+  TRY(compose_want_number(c, known, !known));
+  int64_t before = in[1]->shape.dim[2] - 1, channels = in[known]->shape.dim[!known];
   AttrList group = ATTRS(attr_of_int("group", channels));
   Value *x = past   ? emit_with(g, "Concat", ATTRS(attr_of_int("axis", 2)), past, in[0])
            : before ? emit(g, "Pad", in[0], emit_ints(g, (int64_t[]){0, 0, before, 0, 0, 0}, 6))

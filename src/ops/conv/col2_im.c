@@ -2,6 +2,7 @@
  * places. */
 #include <string.h>
 
+#include "graph/dims.h"
 #include "ops/conv/window.h"
 #include "threads.h"
 
@@ -68,10 +69,11 @@ static Status col2_im_infer(Node *n) {
   TRY(node_want_float(n, 0));
   TRY(node_want_rank(n, 0, 3, 3));
   TRY(read_blocks(n, b));
-  if (!dim_is_number(x->dim[1]) || x->dim[1] % b->cells || (dim_is_number(x->dim[2]) && x->dim[2] != b->blocks))
+  Dim channels = 0;
+  if (!dims_divide(n->graph, &x->dim[1], 1, &b->cells, 1, &channels) || !dims_meet(x->dim[2], b->blocks))
     return node_invalid(n, "its input is %s, %lld blocks of %lld cells each are wanted", shape_print(x, text),
                         (long long)b->blocks, (long long)b->cells);
-  Shape y = SHAPE(x->dim[0], x->dim[1] / b->cells);
+  Shape y = SHAPE(x->dim[0], channels);
   for (int a = 0; a < b->w.rank; a++) y.dim[y.rank++] = b->image[a];
   return node_output(n, 0, DTYPE_FLOAT32, &y);
 }
@@ -116,12 +118,13 @@ static Status col2_im_grad(Grad *grad) {
   const Node *n = grad->node;
   const Blocks *b = n->params;
   int rank = b->w.rank;
-  int64_t pads[10] = {0}, channels = n->out[0]->shape.dim[1];
+  int64_t pads[10] = {0}, channels = n->out[0]->shape.dim[1], rows = channels * b->cells;
+  if (!dim_is_number(channels)) channels = 0, rows = -1; /* copied from dy, and what remains */
   for (int a = 0; a < rank; a++) pads[2 + a] = b->w.pad_begin[a], pads[rank + 4 + a] = b->w.pad_end[a];
   Value *dy = emit(g, "Pad", grad->dy[0], emit_ints(g, pads, 2 * (rank + 2)));
   dy = emit(g, "Reshape", dy, emit_ints(g, (int64_t[]){0, channels, b->points}, 3));
   dy = emit_with(g, "Gather", ATTRS(attr_of_int("axis", 2)), dy, emit_places(g, b));
-  grad->dx[0] = emit(g, "Reshape", dy, emit_ints(g, (int64_t[]){0, channels * b->cells, b->blocks}, 3));
+  grad->dx[0] = emit(g, "Reshape", dy, emit_ints(g, (int64_t[]){0, rows, b->blocks}, 3));
   return STATUS_OK;
 }
 

@@ -1,17 +1,16 @@
 /* Conv: y[n, f, o] = Σ x[n, c, o · stride + k · dilation - pad] w[f, c, k] + b[f], c over the channels of f's group. */
 #include "ops/conv/conv.h"
 
+#include "graph/dims.h"
 #include "part.h"
 
 static Status check_groups(const Node *n, const Shape *x, const Shape *w) {
   int64_t groups = node_int(n, "group", 1);
   Dim channels = x->dim[1], features = w->dim[0], each = w->dim[1];
-  if (!dim_is_number(features) || !dim_is_number(each))
-    return node_fail(n, STATUS_UNSUPPORTED_OP, "the numbers of channels must be known before the run");
-  if (groups < 1 || features < 1 || each < 1 || features % groups)
+  if (groups < 1 || features == 0 || each == 0 || !dim_divides(features, groups))
     return node_invalid(n, "group is %lld, it must divide the %lld output channels of W", (long long)groups,
                         (long long)features);
-  if (!dim_is_number(channels)) return STATUS_OK; /* as those of a Pad, until its widths are known */
+  if (!dim_is_number(channels) || !dim_is_number(each)) return STATUS_OK;
   if (each > channels || channels % each || channels / each != groups)
     return node_invalid(n, "X has %lld channels, W wants %lld in each of %lld groups", (long long)channels,
                         (long long)each, (long long)groups);
@@ -52,7 +51,7 @@ Status conv_op_infer(Node *n) {
   TRY(conv_shapes(n, 0, 1, &y, &attrs));
   TRY(node_want_float(n, 2));
   TRY(node_want_rank(n, 2, 1, 1));
-  if (has_in(n, 2) && n->in[2]->shape.dim[0] != y.dim[1])
+  if (has_in(n, 2) && !dims_meet(n->in[2]->shape.dim[0], y.dim[1]))
     return node_invalid(n, "the bias has %lld numbers, W has %lld output channels", (long long)n->in[2]->shape.dim[0],
                         (long long)y.dim[1]);
   TRY(node_output(n, 0, DTYPE_FLOAT32, &y));

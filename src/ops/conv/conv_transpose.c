@@ -1,6 +1,7 @@
 /* ConvTranspose: the gradient of a convolution's input, as an operator:
  *   y[n, f, i · stride + k · dilation - pad] += x[n, c, i] w[c, f, k],  and + b[f]
  * So dx is a convolution of dy with w, and dw is that of a convolution in which x and dy have changed places. */
+#include "graph/dims.h"
 #include "ops/conv/conv.h"
 #include "threads.h"
 
@@ -10,8 +11,10 @@ static Status sizes_of(const Node *n, WindowAttrs *w, int a, Dim x, int64_t more
   int64_t over = window_reach(w, a) - w->stride[a] + more; /* what y has more than stride · x */
   if (!same && !given) {
     over -= w->pad_begin[a] + w->pad_end[a];
-  } else if (given && !dim_is_number(x)) {
-    return node_fail(n, STATUS_UNSUPPORTED_OP, "output_shape needs the spatial size of X to be known before the run");
+    if (!w->kernel[a]) return *y = graph_fresh_dim(n->graph), STATUS_OK;
+  } else if (!w->kernel[a] || (given && !dim_is_number(x))) { /* then the pads are not known */
+    w->pad_begin[a] = -1;
+    return *y = given ? given[a] : dims_times(n->graph, x, w->stride[a]), STATUS_OK;
   } else {
     int64_t wanted = given ? given[a] - w->stride[a] * x : 0, total = over > wanted ? over - wanted : 0;
     w->pad_begin[a] = w->padding == PAD_SAME_UPPER ? total / 2 : total - total / 2;
@@ -52,16 +55,14 @@ static Status shapes_of(const Node *n, WindowAttrs *w, int64_t more[3], Shape *y
   TRY(node_want_rank(n, 2, 1, 1));
   int64_t groups = node_int(n, "group", 1);
   Dim channels = x->dim[1], each = ws->dim[1];
-  if (!dim_is_number(channels) || !dim_is_number(each))
-    return node_fail(n, STATUS_UNSUPPORTED_OP, "the numbers of channels must be known before the run");
-  if (channels < 1 || channels != ws->dim[0])
+  if (channels == 0 || !dims_meet(channels, ws->dim[0]))
     return node_invalid(n, "X has %lld channels, W is for %lld", (long long)channels, (long long)ws->dim[0]);
-  if (groups < 1 || channels % groups || each < 1 || each > INT64_MAX / groups)
+  if (groups < 1 || !dim_divides(channels, groups) || each == 0 || each > INT64_MAX / groups)
     return node_invalid(n, "group is %lld, it must divide the %lld channels of X", (long long)groups,
                         (long long)channels);
   *y = *x;
-  y->dim[1] = each * groups;
-  if (has_in(n, 2) && n->in[2]->shape.dim[0] != y->dim[1])
+  y->dim[1] = dims_times(n->graph, each, groups);
+  if (has_in(n, 2) && !dims_meet(n->in[2]->shape.dim[0], y->dim[1]))
     return node_invalid(n, "the bias has %lld numbers, W has %lld output channels", (long long)n->in[2]->shape.dim[0],
                         (long long)y->dim[1]);
   return read_sizes(n, w, more, y);
@@ -126,10 +127,14 @@ static Status conv_transpose_grad(Grad *grad) {
   Shape y;
   int64_t more[3], pads[6], axes[] = {0, 2, 3, 4};
   TRY(shapes_of(n, w, more, &y));
+  bool known = true, sized = true;
+  for (int a = 0; a < w->rank; a++) known &= w->pad_begin[a] >= 0, sized &= w->kernel[a] > 0;
+  if (!known) return node_fail(n, STATUS_UNSUPPORTED_OP, "its gradient needs the spatial sizes of X and W");
   Value *dy = emit_turned(grad, w, more, pads);
-  AttrList attrs = ATTRS(attr_of_ints("pads", pads, 2 * w->rank), attr_of_ints("kernel_shape", w->kernel, w->rank),
-                         attr_of_ints("strides", w->stride, w->rank), attr_of_ints("dilations", w->dilation, w->rank),
-                         attr_of_int("group", node_int(n, "group", 1)));
+  AttrList attrs = ATTRS(attr_of_ints("pads", pads, 2 * w->rank), attr_of_ints("strides", w->stride, w->rank),
+                         attr_of_ints("dilations", w->dilation, w->rank), attr_of_int("group", node_int(n, "group", 1)),
+                         attr_of_ints("kernel_shape", w->kernel, w->rank));
+  if (!sized) attrs.count--;
   if (grad->want[0]) grad->dx[0] = emit_with(g, "Conv", attrs, dy, n->in[1]);
   if (grad->want[1]) {
     Node *conv = emit_node(g, "ConvGrad", attrs, (Value *[]){n->in[0], dy, n->in[1]}, 3, 2, (bool[]){false, true});

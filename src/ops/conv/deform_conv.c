@@ -14,7 +14,8 @@ static Status read_channels(Compose *c, Deform *d) {
   const Shape *x = compose_shape(c, 0), *w = compose_shape(c, 1);
   d->group = node_int(n, "group", 1), d->offset_group = node_int(n, "offset_group", 1);
   TRY(compose_want_number(c, 0, 1));
-  TRY(compose_want_number(c, 1, 0));
+  for (int i = 0; i < d->rank + 2; i++) TRY(compose_want_number(c, 1, i));
+  for (int i = 1; i < compose_shape(c, 2)->rank; i++) TRY(compose_want_number(c, 2, i));
   d->channels = x->dim[1], d->features = w->dim[0];
   bool fit = d->group > 0 && d->offset_group > 0 && d->channels % d->group == 0 && d->features % d->group == 0 &&
              d->channels % d->offset_group == 0;
@@ -50,8 +51,8 @@ static Status read_deform(Compose *c, Deform *d) {
   TRY(node_want_rank(n, 0, 4, 5));
   *d = (Deform){.rank = compose_shape(c, 0)->rank - 2};
   TRY(node_want_rank(n, 1, d->rank + 2, d->rank + 2));
-  TRY(window_attrs(n, d->rank, compose_shape(c, 1)->dim + 2, &d->w));
   TRY(read_channels(c, d));
+  TRY(window_attrs(n, d->rank, compose_shape(c, 1)->dim + 2, &d->w));
   return read_places(c, d);
 }
 

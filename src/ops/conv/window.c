@@ -25,8 +25,10 @@ static Status read_kernel(const Node *n, const Dim *kernel, WindowAttrs *out) {
   if (!kernel) return STATUS_OK;
   bool stated = node_ints(n, "kernel_shape", &given) != NULL;
   for (int a = 0; a < out->rank; a++) {
-    if (!dim_is_number(kernel[a]))
-      return node_fail(n, STATUS_UNSUPPORTED_OP, "the kernel's size must be known before the run");
+    if (!dim_is_number(kernel[a])) { /* 0 where nothing says it */
+      if (!stated) out->kernel[a] = 0;
+      continue;
+    }
     if (stated && kernel[a] != out->kernel[a])
       return node_invalid(n, "kernel_shape says %lld, W has %lld", (long long)out->kernel[a], (long long)kernel[a]);
     if (kernel[a] < 1 || kernel[a] > LARGEST)
@@ -71,7 +73,7 @@ static bool keeps_size(const WindowAttrs *w, int a) {
 }
 
 Status window_out_dim(const Node *n, const WindowAttrs *w, int a, Dim in, Dim *out) {
-  if (!dim_is_number(in)) {
+  if (!dim_is_number(in) || !w->kernel[a]) {
     *out = keeps_size(w, a) ? in : graph_fresh_dim(n->graph);
     return STATUS_OK;
   }

@@ -4,8 +4,9 @@
 #include "graph/op.h"
 
 typedef struct WindowAttrs {
-  int rank; /* spatial dims, 1 to 3 */
-  int64_t kernel[3], stride[3], dilation[3], pad_begin[3], pad_end[3];
+  int rank;          /* spatial dims, 1 to 3 */
+  int64_t kernel[3]; /* 0: W has not said its size yet */
+  int64_t stride[3], dilation[3], pad_begin[3], pad_end[3];
   enum { PAD_EXPLICIT, PAD_SAME_UPPER, PAD_SAME_LOWER, PAD_VALID } padding;
   bool ceil_mode;
 } WindowAttrs;

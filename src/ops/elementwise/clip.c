@@ -10,7 +10,7 @@ static Status clip_infer(Node *n) {
     size_t count;
     if (has_in(n, i) && n->in[i]->type != n->in[0]->type)
       return node_invalid(n, "input %d is %s, x is %s", i, dtype_name(n->in[i]->type), dtype_name(n->in[0]->type));
-    if (i && has_in(n, i) && (!shape_count(&n->in[i]->shape, &count) || count != 1))
+    if (i && has_in(n, i) && shape_count(&n->in[i]->shape, &count) && count != 1)
       return node_invalid(n, "input %d must be a scalar", i);
   }
   if (!dtype_is_number(n->in[0]->type))

@@ -10,7 +10,7 @@ Status nd_index_infer(Node *n, const Shape *data, int indices, int batch_dims, S
   TRY(node_want_index(n, indices));
   if (data->rank < 1 || at->rank < 1) return node_invalid(n, "data and indices must have a dimension at least");
   Dim depth = at->dim[at->rank - 1];
-  if (!dim_is_number(depth)) return node_fail(n, STATUS_UNSUPPORTED_OP, "the last dim of its indices must be a number");
+  if (!dim_is_number(depth)) return node_await(n, indices, "the last dim of its indices must be a number");
   if (batch_dims < 0 || batch_dims >= at->rank || batch_dims >= data->rank)
     return node_invalid(n, "batch_dims is %d, data has %d dimensions, indices %d", batch_dims, data->rank, at->rank);
   if (depth < 1 || depth > data->rank - batch_dims)
@@ -33,10 +33,9 @@ Status nd_index_infer(Node *n, const Shape *data, int indices, int batch_dims, S
 Status nd_index_want(const Node *n, int input, const Shape *wanted) {
   const Shape *came = &n->in[input]->shape;
   char tc[SHAPE_TEXT], tw[SHAPE_TEXT];
-  bool fits = came->rank == wanted->rank;
-  for (int i = 0; fits && i < came->rank; i++) fits = dims_meet(came->dim[i], wanted->dim[i]);
-  return fits ? STATUS_OK
-              : node_invalid(n, "input %d is %s, it must be %s", input, shape_print(came, tc), shape_print(wanted, tw));
+  return dims_alike(came, wanted)
+           ? STATUS_OK
+           : node_invalid(n, "input %d is %s, it must be %s", input, shape_print(came, tc), shape_print(wanted, tw));
 }
 
 size_t nd_index_rows(const Node *n, int indices) {

@@ -41,7 +41,7 @@ static Status one_hot_infer(Node *n) {
   if (count != 1) return node_invalid(n, "input 1, the depth, must be a scalar");
   if (depth && !dim_is_number(*depth) && !dim_is_symbol(*depth))
     return node_invalid(n, "the depth is %lld", (long long)*depth);
-  if (!shape_count(&n->in[2]->shape, &values) || values != 2)
+  if (shape_count(&n->in[2]->shape, &values) && values != 2)
     return node_invalid(n, "input 2 must be two values, off and on");
   if (dtype_bytes(n->in[2]->type) == 0)
     return node_fail(n, STATUS_UNSUPPORTED_OP, "it does not write %s", dtype_name(n->in[2]->type));

@@ -26,9 +26,8 @@ static Status negative_log_likelihood_loss_compose(Compose *c) {
   Value *label = compose_cast(c, n->in[1], DTYPE_INT64), *zero = compose_number(c, x, 0), *weight = NULL,
         *ignored = NULL;
   if (ignores) {
-    static const Shape scalar = {0};
-    ignored = emit(g, "Equal", label,
-                   compose_reshape(c, emit_ints(g, (int64_t[]){node_int(n, "ignore_index", 0)}, 1), scalar, NULL));
+    Value *index = emit_ints(g, (int64_t[]){node_int(n, "ignore_index", 0)}, 1);
+    ignored = emit(g, "Equal", label, emit(g, "Reshape", index, emit_ints(g, NULL, 0)));
     label = emit(g, "Where", ignored, emit(g, "Sub", label, label), label);
   }
   Value *picked = emit_with(g, "GatherElements", ATTRS(attr_of_int("axis", 1)), x,

@@ -8,12 +8,12 @@ static Status group_normalization_compose(Compose *c) {
   int64_t groups = node_int(n, "num_groups", 0);
   Dim channels = x->shape.rank > 1 ? x->shape.dim[1] : 0;
   TRY(node_want_rank(n, 0, 3, RANK_MAX));
-  if (groups < 1 || !dim_is_number(channels) || channels % groups)
+  if (groups < 1 || !dim_divides(channels, groups))
     return node_invalid(n, "the channels must be a multiple of num_groups %lld", (long long)groups);
   Value *grouped = emit(g, "Reshape", x, emit_ints(g, (int64_t[]){0, groups, -1}, 3));
   Value *y = compose_normalize(c, grouped, (double)node_float(n, "epsilon", 1e-5f));
   bool by_group = n->version < 21; /* scale and bias are of groups, later of channels */
-  if (!by_group) y = emit(g, "Reshape", y, emit_ints(g, (int64_t[]){0, channels, -1}, 3));
+  if (!by_group) y = compose_reshape(c, y, (Size[]){SIZE_NUMBER(0), SIZE_DIM(x, 1), SIZE_NUMBER(-1)}, 3);
   Value *one_more = emit_ints(g, (int64_t[]){-1, 1}, 2);
   y = emit(g, "Add", emit(g, "Mul", y, emit(g, "Reshape", n->in[1], one_more)), emit(g, "Reshape", n->in[2], one_more));
   return compose_done(c, emit(g, "Reshape", y, emit_shape(g, x)));

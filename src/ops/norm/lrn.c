@@ -2,7 +2,7 @@
  * dx = dy·b^-beta - 2·alpha·beta / size·x·Σ dy·y / b over the channels around which x lies. */
 #include "kernels/float_power.h"
 #include "kernels/vector_math.h"
-#include "graph/op.h"
+#include "graph/compose.h"
 #include "graph/work.h"
 #include "threads.h"
 
@@ -80,7 +80,8 @@ static Value *mean_around(Graph *g, const Lrn *p, Value *x, Value *v, int64_t be
   int64_t pads[] = {before, 0, p->size - 1 - before, 0}, window[] = {p->size, 1};
   AttrList pool = ATTRS(attr_of_ints("kernel_shape", window, 2), attr_of_ints("pads", pads, 4),
                         attr_of_int("count_include_pad", 1));
-  Value *flat = emit(g, "Reshape", v, emit_ints(g, (int64_t[]){0, 1, x->shape.dim[1], -1}, 4));
+  Size sizes[] = {SIZE_NUMBER(0), SIZE_NUMBER(1), SIZE_DIM(x, 1), SIZE_NUMBER(-1)};
+  Value *flat = compose_reshape(&(Compose){.graph = g}, v, sizes, 4);
   return emit(g, "Reshape", emit_with(g, "AveragePool", pool, flat), emit_shape(g, x));
 }
 
@@ -88,8 +89,6 @@ static Status lrn_grad(Grad *grad) {
   Graph *g = grad->graph;
   const Lrn *p = grad->node->params;
   Value *x = grad->node->in[0], *y = grad->node->out[0], *dy = grad->dy[0];
-  if (!dim_is_number(x->shape.dim[1]))
-    return node_fail(grad->node, STATUS_UNSUPPORTED_OP, "its gradient needs to know the number of channels");
   Value *mean = mean_around(g, p, x, emit(g, "Mul", x, x), (p->size - 1) / 2);
   Value *b = emit(g, "Add", emit(g, "Mul", mean, emit_float(g, p->alpha)), emit_float(g, p->bias));
   Value *around = mean_around(g, p, x, emit(g, "Div", emit(g, "Mul", dy, y), b), p->size / 2);

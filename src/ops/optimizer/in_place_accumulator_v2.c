@@ -10,7 +10,7 @@ static Status in_place_accumulator_v2_infer(Node *n) {
   TRY(node_want_float(n, 1));
   TRY(same_shape_want(n, 0, 1));
   TRY(node_want_type(n, 2, DTYPE_BOOL));
-  if (has_in(n, 2) && n->in[2]->shape.rank && n->in[2]->shape.dim[0] != 1)
+  if (has_in(n, 2) && n->in[2]->shape.rank && !dims_meet(n->in[2]->shape.dim[0], 1))
     return node_invalid(n, "input 2 must be one flag");
   return node_output(n, 0, DTYPE_BOOL, &one);
 }

@@ -1,6 +1,8 @@
 /* Training step: ports of the operators that update parameters. */
 #include "ops/optimizer/training_step.h"
 
+#include "graph/dims.h"
+
 static Status want_one(const Node *n, int i, DType type) {
   TRY(node_want_type(n, i, type));
   if (!shape_is_concrete(&n->in[i]->shape) || in_count(n, i) == 1)
@@ -12,7 +14,7 @@ static Status want_like(const Node *n, int i, const Shape *shape) {
   char wanted[SHAPE_TEXT], came[SHAPE_TEXT];
   if (!has_in(n, i)) return node_invalid(n, "input %d must be there", i);
   TRY(node_want_float(n, i));
-  if (shape_equal(&n->in[i]->shape, shape)) return STATUS_OK;
+  if (dims_alike(&n->in[i]->shape, shape)) return STATUS_OK;
   return node_invalid(n, "input %d is %s, the tensor it belongs to is %s", i, shape_print(&n->in[i]->shape, came),
                       shape_print(shape, wanted));
 }

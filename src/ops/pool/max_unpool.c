@@ -2,21 +2,29 @@
 #include "graph/compose.h"
 #include "ops/conv/window.h"
 
-/* What MaxPool with these attributes would have been given, when no window was cut off. */
-static Status size_before(const Compose *c, Shape *y) {
+/* The shape that MaxPool with these attributes was given, if no window was cut off: (x - 1) · stride + kernel - pads.
+ */
+static Status shape_before(Compose *c, Value **shape) {
+  Graph *g = c->graph;
   const Node *n = c->node;
-  const Shape *x = compose_shape(c, 0);
+  Shape y = *compose_shape(c, 0);
+  int64_t more[3];
   WindowAttrs w;
-  TRY(window_attrs(n, x->rank - 2, NULL, &w));
-  *y = *x;
+  TRY(window_attrs(n, y.rank - 2, NULL, &w));
   for (int a = 0; a < w.rank; a++) {
-    Dim in = x->dim[2 + a];
-    TRY(compose_want_number(c, 0, 2 + a));
-    if (in < 1 || in > (Dim)1 << 32)
-      return node_invalid(n, "the size of X along spatial dimension %d is %lld", a, (long long)in);
-    y->dim[2 + a] = (in - 1) * w.stride[a] + w.kernel[a] - w.pad_begin[a] - w.pad_end[a];
-    if (y->dim[2 + a] < 1) return node_invalid(n, "its output would have the size %lld", (long long)y->dim[2 + a]);
+    Dim *size = &y.dim[2 + a];
+    more[a] = w.kernel[a] - w.stride[a] - w.pad_begin[a] - w.pad_end[a];
+    if (!dim_is_number(*size)) continue;
+    if (*size < 1 || *size > (Dim)1 << 32 || *size * w.stride[a] + more[a] < 1)
+      return node_invalid(n, "the size of X along spatial dimension %d is %lld", a, (long long)*size);
+    *size = *size * w.stride[a] + more[a];
   }
+  if (shape_is_concrete(&y)) return *shape = emit_ints(g, y.dim, y.rank), STATUS_OK;
+  Value *x = emit_shape(g, n->in[0]), *two = emit_ints(g, (int64_t[]){2}, 1);
+  Value *planes = emit(g, "Slice", x, emit_ints(g, (int64_t[]){0}, 1), two),
+        *sizes = emit(g, "Slice", x, two, emit_ints(g, (int64_t[]){INT64_MAX}, 1));
+  sizes = emit(g, "Add", emit(g, "Mul", sizes, emit_ints(g, w.stride, w.rank)), emit_ints(g, more, w.rank));
+  *shape = emit_with(g, "Concat", ATTRS(attr_of_int("axis", 0)), planes, sizes);
   return STATUS_OK;
 }
 
@@ -27,15 +35,7 @@ static Status max_unpool_compose(Compose *c) {
   TRY(node_want_float(n, 0));
   TRY(node_want_type(n, 1, DTYPE_INT64));
   TRY(node_want_rank(n, 0, 3, 5));
-  if (!shape) {
-    Shape y;
-    TRY(size_before(c, &y));
-    Value *planes = emit(g, "Slice", emit_shape(g, x), emit_ints(g, (int64_t[]){0}, 1),
-                         emit_ints(g, (int64_t[]){2}, 1));
-    shape = shape_is_concrete(&y)
-              ? emit_ints(g, y.dim, y.rank)
-              : emit_with(g, "Concat", ATTRS(attr_of_int("axis", 0)), planes, emit_ints(g, y.dim + 2, y.rank - 2));
-  }
+  if (!shape) TRY(shape_before(c, &shape));
   Value *flat = emit_ints(g, (int64_t[]){-1}, 1);
   Value *zeros = emit(g, "Reshape", emit(g, "ConstantOfShape", shape), flat);
   Value *y = emit(g, "ScatterElements", zeros, emit(g, "Reshape", n->in[1], flat), emit(g, "Reshape", x, flat));

@@ -134,20 +134,18 @@ static Dim dim_of(const Factor *f, int letter) {
   return f->value ? f->value->shape.dim[place_of(&f->term, letter)] : 0;
 }
 
-/* a stretched letter: 1 against n, as an ellipsis may have it */
-static Status stretch(Compose *c, Factor *f, const Factor *other) {
-  int64_t dims[RANK_MAX];
+/* A stretched letter: 1 against n. A dim of an ellipsis that is not known yet may be that 1. */
+static void stretch(Compose *c, Factor *f, const Factor *other) {
+  Size sizes[RANK_MAX];
   bool stretches = false;
   for (int i = 0; i < f->term.rank; i++) {
-    bool met = place_of(&other->term, f->term.letter[i]) >= 0;
-    Dim d = met ? dim_of(other, f->term.letter[i]) : 1;
-    dims[i] = dim_of(f, f->term.letter[i]) == 1 ? d : 1;
-    if (!dim_is_number(dims[i]))
-      return node_fail(c->node, STATUS_UNSUPPORTED_OP, "a dim of 1 is to be stretched to one that is not known yet");
-    stretches |= dims[i] != 1;
+    int letter = f->term.letter[i], at = place_of(&other->term, letter);
+    Dim own = dim_of(f, letter), met = at >= 0 ? dim_of(other, letter) : own;
+    bool may = own != met && (own == 1 || (letter >= ELLIPSIS && !dim_is_number(own)));
+    sizes[i] = may ? SIZE_DIM(other->value, at) : SIZE_NUMBER(1);
+    stretches |= may;
   }
-  if (stretches && f->value) f->value = emit(c->graph, "Expand", f->value, emit_ints(c->graph, dims, f->term.rank));
-  return STATUS_OK;
+  if (stretches) f->value = emit(c->graph, "Expand", f->value, compose_sizes(c, NULL, sizes, f->term.rank));
 }
 
 /* batch dims stay, rows and columns are merged: (batch…, rows, columns) */
@@ -156,18 +154,12 @@ static Value *as_matrices(Compose *c, Factor *f, const Term *batch, const Term *
   for (int i = 0; i < rows->rank; i++) push(&to, rows->letter[i]);
   for (int i = 0; i < columns->rank; i++) push(&to, columns->letter[i]);
   arrange(c, f, &to);
-  Shape shape = {.rank = batch->rank};
-  for (int i = 0; i < batch->rank; i++) shape.dim[i] = dim_of(f, batch->letter[i]);
-  for (int k = 0; k < 2; k++) {
-    const Term *t = k ? columns : rows;
-    Dim size = 1;
-    for (int i = 0; i < t->rank; i++)
-      size = t->rank == 1 || (dim_is_number(size) && dim_is_number(dim_of(f, t->letter[i])))
-               ? size * dim_of(f, t->letter[i])
-               : SYMBOL_0;
-    shape.dim[shape.rank++] = size;
-  }
-  return compose_reshape(c, f->value, shape, f->value);
+  Size sizes[RANK_MAX];
+  int rank = batch->rank;
+  for (int i = 0; i < rank; i++) sizes[i] = SIZE_DIM(f->value, i);
+  sizes[rank] = rows->rank ? (Size){f->value, rank, rows->rank, 1, 0} : SIZE_NUMBER(1);
+  sizes[rank + 1] = columns->rank ? (Size){f->value, rank + rows->rank, columns->rank, 1, 0} : SIZE_NUMBER(1);
+  return compose_reshape(c, f->value, sizes, rank + 2);
 }
 
 static Status multiply(Compose *c, Factor *a, Factor *b, const Term *wanted) {
@@ -181,12 +173,8 @@ static Status multiply(Compose *c, Factor *a, Factor *b, const Term *wanted) {
     if (place_of(&a->term, b->term.letter[i]) < 0) push(&columns, b->term.letter[i]);
   if (batch.rank + 2 > RANK_MAX || batch.rank + rows.rank + columns.rank > RANK_MAX)
     return node_fail(c->node, STATUS_UNSUPPORTED_OP, "a product of it has more than %d dimensions", RANK_MAX);
-  TRY(stretch(c, a, b));
-  TRY(stretch(c, b, a));
-  Shape y = {0};
-  for (int i = 0; i < batch.rank; i++) y.dim[y.rank++] = dim_of(a, batch.letter[i]);
-  for (int i = 0; i < rows.rank; i++) y.dim[y.rank++] = dim_of(a, rows.letter[i]);
-  for (int i = 0; i < columns.rank; i++) y.dim[y.rank++] = dim_of(b, columns.letter[i]);
+  stretch(c, a, b);
+  stretch(c, b, a);
   if (!rows.rank && !columns.rank &&
       inner.rank) { /* dots: as products of matrices they would be of one row and column */
     Term both = batch;
@@ -199,8 +187,11 @@ static Status multiply(Compose *c, Factor *a, Factor *b, const Term *wanted) {
     return c->graph->error->status;
   }
   Value *left = as_matrices(c, a, &batch, &rows, &inner), *right = as_matrices(c, b, &batch, &inner, &columns);
-  Value *product = emit(c->graph, "MatMul", left, right);
-  a->value = compose_reshape(c, product, y, product);
+  Size y[RANK_MAX];
+  int rank = batch.rank + rows.rank;
+  for (int i = 0; i < rank; i++) y[i] = SIZE_DIM(a->value, i);
+  for (int i = 0; i < columns.rank; i++) y[rank + i] = SIZE_DIM(b->value, batch.rank + inner.rank + i);
+  a->value = compose_reshape(c, emit(c->graph, "MatMul", left, right), y, rank + columns.rank);
   a->term = batch;
   for (int i = 0; i < rows.rank; i++) push(&a->term, rows.letter[i]);
   for (int i = 0; i < columns.rank; i++) push(&a->term, columns.letter[i]);
@@ -257,11 +248,12 @@ OPERATOR(einsum) = {
     .weights = ~0u,
     .flags = OP_FLOAT64,
     .compose = einsum_compose,
-    .cases = CASES({"f32[2,3] f32[3,4]", "equation=ij,jk->ik"}, {"f32[2,3,4] f32[2,4,2]", "equation=bik,bkj->bij"},
-                   {"f32[2,3,5] f32[2,4,5]", "equation=bid,bjd->bij"}, {"f32[2,3]", "equation=ij->ji"},
-                   {"f32[2,3]", "equation=ij->i"}, {"f32[2,2,3,3]", "equation=b...ii->b...i"},
-                   {"f32[3] f32[3]", "equation=i,i"}, {"f32[3] f32[2]", "equation=i,j->ij"},
-                   {"f32[2,3,2,4] f32[2,5,2,4]", "equation=bqhd,bkhd->bhqk"},
-                   {"f32[2,3] f32[3,2] f32[2,2]", "equation=ij,jk,kl->il"},
-                   {"f32[2,1,3] f32[4,3]", "equation=b...i,...i->b..."}, {"f32[2,3] f32[2,3]", "equation=ij,kj->ik"}),
+    .cases = CASES(
+        {"f32[2,3] f32[3,4]", "equation=ij,jk->ik"}, {"f32[2,3,4] f32[2,4,2]", "equation=bik,bkj->bij"},
+        {"f32[2,3,5] f32[2,4,5]", "equation=bid,bjd->bij"}, {"f32[2,3]", "equation=ij->ji"},
+        {"f32[2,3]", "equation=ij->i"}, {"f32[2,2,3,3]", "equation=b...ii->b...i"}, {"f32[3] f32[3]", "equation=i,i"},
+        {"f32[3] f32[2]", "equation=i,j->ij"}, {"f32[2,3,2,4] f32[2,5,2,4]", "equation=bqhd,bkhd->bhqk"},
+        {"f32[2,3,4] f32[4,5]", "equation=btd,de->bte"}, {"f32[2,3,2,4] f32[2,4,5]", "equation=bthd,hde->bte"},
+        {"f32[2,3,4] f32[4,2,5]", "equation=btd,dhe->bhte"}, {"f32[2,3] f32[3,2] f32[2,2]", "equation=ij,jk,kl->il"},
+        {"f32[2,1,3] f32[4,3]", "equation=b...i,...i->b..."}, {"f32[2,3] f32[2,3]", "equation=ij,kj->ik"}),
 };

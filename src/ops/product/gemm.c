@@ -6,7 +6,7 @@
 
 static bool dims_differ(Dim a, Dim b) { return dim_is_number(a) && dim_is_number(b) && a != b; }
 
-static Status check_c(const Node *n, const Shape *y) {
+static Status check_c(Node *n, const Shape *y) {
   Shape both;
   char c[SHAPE_TEXT], out[SHAPE_TEXT];
   if (!has_in(n, 2)) return STATUS_OK;

@@ -3,7 +3,7 @@
 
 static Status check_count(const Node *n, int input, size_t wanted) {
   size_t count;
-  if (!shape_count(&n->in[input]->shape, &count) || count != wanted)
+  if (shape_count(&n->in[input]->shape, &count) && count != wanted)
     return node_invalid(n, "input %d must have %zu elements", input, wanted);
   return STATUS_OK;
 }

@@ -1,6 +1,7 @@
 /* MatMulNBits (com.microsoft): y = A · Wᵀ + bias, W (N, K) of 2, 4 or 8 bits a number, frozen.  dA = dY · W by
  * MatMulNBitsGrad, dbias is dY's sum. */
 #include "ops/quantize/block_quantized.h"
+#include "graph/dims.h"
 #include "graph/work.h"
 
 static size_t lines_of(const Node *n) { return shape_span(&n->in[0]->shape, 0, n->in[0]->shape.rank - 1); }
@@ -20,7 +21,7 @@ static Status mat_mul_n_bits_infer(Node *n) {
   Dim *last = &y.dim[y.rank - 1];
   if (dim_is_number(*last) && (size_t)*last != p->depth)
     return node_invalid(n, "A has %lld columns, K is %zu", (long long)*last, p->depth);
-  if (has_in(n, 5) && (n->in[5]->shape.rank != 1 || n->in[5]->shape.dim[0] != (Dim)p->rows))
+  if (has_in(n, 5) && (n->in[5]->shape.rank != 1 || !dims_meet(n->in[5]->shape.dim[0], (Dim)p->rows)))
     return node_invalid(n, "the bias must have %zu numbers", p->rows);
   *last = (Dim)p->rows;
   TRY(node_output(n, 0, DTYPE_FLOAT32, &y));

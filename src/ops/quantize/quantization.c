@@ -23,7 +23,7 @@ Status quantization_infer(Node *n) {
   int64_t block = node_int(n, "block_size", 0);
   int axis = 0;
   TRY(node_want_float(n, 1));
-  if (has_in(n, 2) && !shape_equal(&n->in[2]->shape, scale) && !(is_one(&n->in[2]->shape) && is_one(scale)))
+  if (has_in(n, 2) && !dims_alike(&n->in[2]->shape, scale) && !(is_one(&n->in[2]->shape) && is_one(scale)))
     return node_invalid(n, "the zero point must have the shape of the scale");
   if (block < 0) return node_invalid(n, "block_size is %lld", (long long)block);
   if (!is_one(scale) || block) {

@@ -8,15 +8,16 @@ static Status depth_to_space_compose(Compose *c) {
   int64_t b = node_int(c->node, "blocksize", 0);
   bool columns = strcmp(node_string(c->node, "mode", "DCR"), "CRD") == 0;
   TRY(node_want_rank(c->node, 0, 4, 4));
-  for (int i = 1; i < 4; i++) TRY(compose_want_number(c, 0, i));
-  if (b < 1 || b > 1 << 15 || x->dim[1] % (b * b))
+  if (b < 1 || b > 1 << 15 || !dim_divides(x->dim[1], b * b))
     return node_invalid(c->node, "channels must be a multiple of blocksize²");
-  Dim depth = x->dim[1] / (b * b), h = x->dim[2], w = x->dim[3];
-  Shape apart = columns ? SHAPE(x->dim[0], depth, b, b, h, w) : SHAPE(x->dim[0], b, b, depth, h, w);
+  Value *in = c->node->in[0];
+  Size n = SIZE_DIM(in, 0), depth = {in, 1, 1, 1, b * b}, block = SIZE_NUMBER(b), h = SIZE_DIM(in, 2),
+       w = SIZE_DIM(in, 3);
+  Size apart[] = {n, columns ? depth : block, block, columns ? block : depth, h, w};
   static const int64_t dcr[] = {0, 3, 4, 1, 5, 2}, crd[] = {0, 1, 4, 2, 5, 3};
   Value *y = emit_with(c->graph, "Transpose", ATTRS(attr_of_ints("perm", columns ? crd : dcr, 6)),
-                       compose_reshape(c, c->node->in[0], apart, c->node->in[0]));
-  return compose_done(c, compose_reshape(c, y, SHAPE(x->dim[0], depth, h * b, w * b), y));
+                       compose_reshape(c, in, apart, 6));
+  return compose_done(c, compose_reshape(c, y, (Size[]){n, depth, {in, 2, 1, b, 0}, {in, 3, 1, b, 0}}, 4));
 }
 
 OPERATOR(depth_to_space) = {

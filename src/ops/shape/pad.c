@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "kernels/copy.h"
+#include "graph/compose.h"
 #include "graph/dims.h"
 #include "kernels/strided.h"
 #include "graph/upgrade.h"
@@ -182,21 +183,32 @@ static Value *dims_between(Graph *g, Value *shape, int from, int to) {
   return emit(g, "Gather", shape, emit_ints(g, picked, to - from));
 }
 
+/* The element of x that each of y is along the axis: places of x padded alike, where its size is not known yet. */
+static Value *sources_of(Graph *g, const Node *n, int axis) {
+  const Pad *p = n->params;
+  Dim size = n->in[0]->shape.dim[axis], count = n->out[0]->shape.dim[axis];
+  Compose c = {.graph = g};
+  if (!dim_is_number(size) || count > INT32_MAX)
+    return emit_with(g, "Pad", ATTRS(attr_of_string("mode", node_string(n, "mode", ""))),
+                     compose_range(&c, compose_dim(&c, n->in[0], axis, false)),
+                     emit_ints(g, (int64_t[]){p->begin[axis], p->end[axis]}, 2));
+  int64_t *sources = ARENA_ARRAY(g->arena, int64_t, count);
+  for (int64_t i = 0; sources && i < count; i++) sources[i] = source_of(p->mode, i, p->begin[axis], size);
+  return sources ? emit_ints(g, sources, (int)count) : NULL;
+}
+
 /* The pads axis by axis are Gathers; this is the gradient of the one along `axis`, before which the dims are y's
  * already. */
 static Value *axis_gradient(Grad *grad, Value *d, int axis) {
   Graph *g = grad->graph;
   Node *n = grad->node;
-  const Pad *p = n->params;
   const Shape *x = &n->in[0]->shape;
-  int64_t count = n->out[0]->shape.dim[axis], *sources = ARENA_ARRAY(g->arena, int64_t, count);
-  if (!sources) return NULL;
-  for (int64_t i = 0; i < count; i++) sources[i] = source_of(p->mode, i, p->begin[axis], x->dim[axis]);
+  Value *sources = sources_of(g, n, axis);
   Value *shape = emit_shape(g, n->in[0]);
   if (axis > 0)
     shape = emit_with(g, "Concat", ATTRS(attr_of_int("axis", 0)), dims_between(g, emit_shape(g, n->out[0]), 0, axis),
                       dims_between(g, shape, axis, x->rank));
-  return emit_with(g, "GatherGrad", ATTRS(attr_of_int("axis", axis)), shape, emit_ints(g, sources, (int)count), d);
+  return emit_with(g, "GatherGrad", ATTRS(attr_of_int("axis", axis)), shape, sources, d);
 }
 
 static Status pad_grad(Grad *g) {
@@ -211,8 +223,6 @@ static Status pad_grad(Grad *g) {
   if (p->mode == PAD_CONSTANT) d = emit(g->graph, "Pad", d, emit_ints(g->graph, back, 2 * x->rank));
   for (int i = x->rank - 1; i >= 0 && p->mode != PAD_CONSTANT; i--) {
     if (!p->begin[i] && !p->end[i]) continue;
-    if (!dim_is_number(x->dim[i]) || n->out[0]->shape.dim[i] > INT32_MAX)
-      return node_fail(n, STATUS_UNSUPPORTED_OP, "its gradient needs the size of dim %d", i);
     d = axis_gradient(g, d, i);
   }
   g->dx[0] = d;
@@ -241,6 +251,5 @@ OPERATOR(pad) = {
                    {"f32[2,3] i64[4]=0,2,0,4", "mode=wrap", 19}, {"f32[2,3,4] i64[2]=1,2 - i64[1]=-2", NULL, 18},
                    {"f32[3] i64[2]=5,-7"}, {"i64[2,2] i64[4]=0,1,1,0 i64[]=7"},
                    {"f32[2,3]", "pads=[0,1,1,0] value=2.5", 2}, {"f32[2,3]", "paddings=[1,0,0,2] value=-0.5", 1},
-                   {"f32[2,3,4] i64[6]=0,2,1,0,0,2", "mode=reflect"},
-                   {"f32[3,4] i64[4]=2,1,0,2", "mode=reflect", .sized = true}),
+                   {"f32[2,3,4] i64[6]=0,2,1,0,0,2", "mode=reflect"}, {"f32[3,4] i64[4]=2,1,0,2", "mode=reflect"}),
 };

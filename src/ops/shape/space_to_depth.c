@@ -6,17 +6,17 @@ static Status space_to_depth_compose(Compose *c) {
   int64_t b = node_int(c->node, "blocksize", 0);
   TRY(node_want_rank(c->node, 0, 4, 4));
   if (b < 1 || b > 1 << 15) return node_invalid(c->node, "blocksize is %lld", (long long)b);
-  for (int i = 1; i < 4; i++) TRY(compose_want_number(c, 0, i));
-  if (x->dim[2] % b || x->dim[3] % b)
+  if (!dim_divides(x->dim[2], b) || !dim_divides(x->dim[3], b))
     return node_invalid(c->node, "height and width must be multiples of blocksize %lld", (long long)b);
-  Dim depth = x->dim[1], h = x->dim[2] / b, w = x->dim[3] / b;
-  Value *apart = compose_reshape(c, c->node->in[0], SHAPE(x->dim[0], depth, h, b, w, b), c->node->in[0]);
+  Value *in = c->node->in[0];
+  Size n = SIZE_DIM(in, 0), depth = SIZE_DIM(in, 1), block = SIZE_NUMBER(b), h = {in, 2, 1, 1, b}, w = {in, 3, 1, 1, b};
+  Value *apart = compose_reshape(c, in, (Size[]){n, depth, h, block, w, block}, 6);
   static const int64_t dcr[] = {0, 3, 5, 1, 2, 4}, crd[] = {0, 1, 3, 5, 2, 4};
   static const char *const modes[] = {"DCR", "CRD"};
   int mode;
   TRY(node_choice(c->node, "mode", "DCR", modes, 2, &mode));
   Value *y = emit_with(c->graph, "Transpose", ATTRS(attr_of_ints("perm", mode ? crd : dcr, 6)), apart);
-  return compose_done(c, compose_reshape(c, y, SHAPE(x->dim[0], depth * b * b, h, w), y));
+  return compose_done(c, compose_reshape(c, y, (Size[]){n, {in, 1, 1, b * b, 0}, h, w}, 4));
 }
 
 OPERATOR(space_to_depth) = {

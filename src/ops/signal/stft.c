@@ -1,5 +1,6 @@
 /* STFT: the Fourier transforms of a signal's frames, frame_step apart, each weighted by the window. */
 #include "graph/compose.h"
+#include "graph/dims.h"
 
 static Status known_number(Node *n, int input, Dim *out) {
   const Dim *dims;
@@ -35,16 +36,21 @@ static Status stft_compose(Compose *c) {
   TRY(known_number(n, 1, &step));
   if (!window && !has_in(n, 3)) return node_invalid(n, "neither window nor frame_length is given");
   if (has_in(n, 3)) TRY(known_number(n, 3, &length));
-  else length = window->shape.dim[0];
+  if (!has_in(n, 3)) {
+    TRY(compose_want_number(c, 2, 0));
+    length = window->shape.dim[0];
+  }
   Dim size = signal->shape.dim[1], weights = window ? window->shape.dim[0] : length;
-  if (!dim_is_number(length) || length > 1 << 24 || weights != length || (dim_is_number(size) && size < length))
+  if (length > 1 << 24 || !dims_meet(weights, length) || (dim_is_number(size) && size < length))
     return node_invalid(n, "frames of %lld numbers, a window of %lld and a signal of %lld do not fit",
                         (long long)length, (long long)weights, (long long)size);
+  bool onesided = node_int(n, "onesided", 1) != 0; /* of real numbers alone */
+  if (onesided && signal->shape.rank == 3) TRY(compose_want_number(c, 0, 2));
   bool complex = signal->shape.rank == 3 && signal->shape.dim[2] == 2;
   if (signal->shape.rank == 2) signal = emit(g, "Reshape", signal, emit_ints(g, (int64_t[]){0, 0, 1}, 3));
   Value *frames = emit_with(g, "Gather", ATTRS(attr_of_int("axis", 1)), signal, emit_places(c, signal, step, length));
   if (window) frames = emit(g, "Mul", frames, emit(g, "Reshape", window, emit_ints(g, (int64_t[]){-1, 1}, 2)));
-  AttrList attrs = ATTRS(attr_of_int("axis", 2), attr_of_int("onesided", !complex && node_int(n, "onesided", 1)));
+  AttrList attrs = ATTRS(attr_of_int("axis", 2), attr_of_int("onesided", !complex && onesided));
   return compose_done(c, emit_with(g, "DFT", attrs, frames));
 }
 

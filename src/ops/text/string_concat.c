@@ -17,7 +17,7 @@ static size_t place_in(const Shape *operand, const Shape *y, size_t i) {
 }
 
 static Status string_concat_compose(Compose *c) {
-  const Node *n = c->node;
+  Node *n = c->node;
   const Shape *a = &n->in[0]->shape, *b = &n->in[1]->shape;
   Arena *arena = c->graph->arena;
   Shape shape;

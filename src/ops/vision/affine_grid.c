@@ -2,6 +2,7 @@
  * · thetaᵀ. As x differs along one dim alone, and so do y and z, hardly more than the last of the sums is as long as
  * the grid. */
 #include "graph/compose.h"
+#include "graph/dims.h"
 
 /* Pixel i of n, from -1 to 1: its middle, or with align_corners those of the outer ones at the ends. */
 static float place_of(int64_t i, int64_t n, bool align_corners) {
@@ -29,7 +30,7 @@ static Status affine_grid_compose(Compose *c) {
   TRY(node_want_rank(n, 0, 3, 3));
   TRY(node_known(n, 1, &size, &count));
   int rank = count - 2;
-  if (rank < 2 || rank > 3 || theta->dim[1] != rank || theta->dim[2] != rank + 1)
+  if (rank < 2 || rank > 3 || !dims_meet(theta->dim[1], rank) || !dims_meet(theta->dim[2], rank + 1))
     return node_invalid(n, "theta must be (N, 2, 3) with a size of 4 numbers, or (N, 3, 4) with 5");
   Shape spatial = shape_of(rank, size + 2);
   if (!shape_count(&spatial, &points) || points > 1 << 26)
@@ -38,7 +39,7 @@ static Status affine_grid_compose(Compose *c) {
   static const int64_t one[] = {1, 1, 1, 1}, last[] = {0, 2, 3, 1}, last_of_volume[] = {0, 2, 3, 4, 1};
   Value *columns[4];
   Value *planes = emit(g, "Reshape", n->in[0], emit_ints(g, (int64_t[]){0, rank, rank + 1, 1, 1}, rank + 2));
-  if (!compose_split(c, planes, 2, one, rank + 1, columns)) return g->error->status;
+  if (!compose_split(c, planes, 2, emit_ints(g, one, rank + 1), rank + 1, columns)) return g->error->status;
   Value *grid = columns[rank];
   for (int a = 0; a < rank; a++)
     grid = emit(g, "Add", grid,

@@ -1,5 +1,6 @@
 /* The checks of GridSample, and the neighbours of its points. */
 #include "ops/vision/grid.h"
+#include "graph/dims.h"
 #include "graph/work.h"
 
 #include <math.h>
@@ -31,8 +32,7 @@ static Status read_shapes(const Node *n, int at, Shape *y) {
   TRY(node_want_float(n, at + 1));
   TRY(node_want_rank(n, at, 4, 5));
   int last = x->rank - 1;
-  bool batch_differs = dim_is_number(x->dim[0]) && dim_is_number(grid->dim[0]) && x->dim[0] != grid->dim[0];
-  if (grid->rank != x->rank || grid->dim[last] != x->rank - 2 || batch_differs)
+  if (grid->rank != x->rank || !dims_meet(grid->dim[last], x->rank - 2) || !dims_meet(x->dim[0], grid->dim[0]))
     return node_invalid(n, "X is %s and the grid %s, which do not fit", shape_print(x, sx), shape_print(grid, sg));
   for (int i = 2; i <= last; i++)
     if (x->dim[i] == 0) return node_invalid(n, "X is %s: there is nothing to sample", shape_print(x, sx));
