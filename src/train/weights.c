@@ -45,7 +45,7 @@ static bool is_single(const Value *v) {
 }
 
 static const Value *before_views(const Value *v) {
-  while (v->producer && v->producer->op->flags & OP_VIEW) v = v->producer->in[0];
+  while (v->producer && (v->producer->op->flags & OP_VIEW || v->producer->op == &op_cast)) v = v->producer->in[0];
   return v;
 }
 
