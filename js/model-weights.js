@@ -5,6 +5,7 @@
  *     names of tensors ───┘
  */
 
+import { foldedRecipe, isNumbered, moduleOf, moduleOfNode, recurrentRecipe, stepsOf } from './computed-weights.js';
 import { floatsOf, openSafetensors, toBrain, toHalf } from './safetensors.js';
 
 /** @import { Client } from './client.js' */
@@ -12,26 +13,31 @@ import { floatsOf, openSafetensors, toBrain, toHalf } from './safetensors.js';
 /** @import { Place } from './safetensors.js' */
 /** @import { Ranges, Tools } from './pieces.js' */
 /** @typedef {Place & { file: Ranges, start: number }} Stored a tensor, and where it lies */
-/** @typedef {{ tensor: Stored, turned: boolean }} Match */
+/** @typedef {Float32Array<ArrayBuffer>} Floats */
+/**
+ * One tensor, or several from which `make` computes the parameter's values.
+ * @typedef {{ tensors: Stored[], turned?: boolean, make?: (parts: Floats[]) => Floats, warning?: string }} Match
+ */
 /** @typedef {Map<string, Stored>} Tensors */
+/** @typedef {import('./computed-weights.js').Notes} Notes */
 /** @typedef {(source: Source) => Promise<Ranges>} Open */
 
 /**
  * Hands over what the files have of the model that `client` was given.
  * @param {Client} client
  * @param {Source | readonly Source[]} sources
- * @param {Set<string>} late parameters whose own values have not come: these are taken last
+ * @param {{ late: Set<string>, notes: Notes }} model `late`: parameters whose own values have not come, taken last
  * @param {EngineOptions} options
  * @param {Tools} tools
  * @param {Open} open
  * @returns {Promise<{ taken: Set<string>, warnings: string[] }>}
  */
-export async function handWeights(client, sources, late, options, tools, open) {
+export async function handWeights(client, sources, { late, notes }, options, tools, open) {
   const tensors = await tensorsIn(await partsOf(sources, options, tools), open, tools);
   const parameters = (await client.ask('weights', undefined)).filter(({ type }) => type in ARRAYS);
-  const matches = matched(parameters, tensors, tools);
+  const matches = matched(parameters, tensors, notes, tools);
   const inOrder = [...matches].sort(([a], [b]) => Number(late.has(a.name)) - Number(late.has(b.name)));
-  const totalBytes = inOrder.reduce((sum, [, [{ tensor }]]) => sum + tensor.to - tensor.from, 0);
+  const totalBytes = inOrder.reduce((sum, [, [match]]) => sum + bytesOf(match), 0);
   let loadedBytes = 0;
   for (const [parameter, [first, ...others]] of inOrder) {
     tools.checkSignal(options.signal);
@@ -39,7 +45,7 @@ export async function handWeights(client, sources, late, options, tools, open) {
     for (const other of others) checkEqual(parameter, first, data, other, await floatsIn(other), tools);
     const bytes = bytesAs(parameter.type, data);
     await client.ask('weight', { name: parameter.name, bytes }, [bytes.buffer]);
-    loadedBytes += first.tensor.to - first.tensor.from;
+    loadedBytes += bytesOf(first);
     options.onProgress?.({ source: 'weights', loadedBytes, totalBytes });
   }
   return { taken: new Set(inOrder.map(([{ name }]) => name)), warnings: leftOver(parameters, tensors, matches) };
@@ -83,25 +89,41 @@ async function tensorsIn(sources, open, { TrainletError }) {
 
 /**
  * For each parameter the tensors that have one of its names: the first is taken, the others must be equal.
- * @param {readonly ModelParameter[]} parameters @param {Tensors} tensors @param {Tools} tools
+ * @param {readonly ModelParameter[]} parameters @param {Tensors} tensors @param {Notes} notes @param {Tools} tools
  * @returns {Map<ModelParameter, Match[]>}
  */
-function matched(parameters, tensors, { invalid }) {
+function matched(parameters, tensors, notes, { invalid }) {
   const inFile = renaming(prefixOf(parameters, tensors, invalid), tensors);
-  const own = (/** @type {ModelParameter} */ { names }) => tensors.get(inFile(names[0]));
+  const named = (/** @type {string} */ name) => tensors.get(inFile(name));
+  const has = (/** @type {string} */ name) => named(name) !== undefined;
+  const own = (/** @type {ModelParameter} */ { name }) => named(name);
   // an exporter that keeps names keeps the order of dims; one that does not shows it where they differ
   const reverses = parameters.some((one) => one.transposed && waysOf(one, own(one)) === 'turned');
-  const matchesOf = (/** @type {ModelParameter} */ parameter) =>
-    [...new Set(parameter.names.map(inFile))].flatMap((name) => {
-      const tensor = tensors.get(name);
-      const isOwn = tensor === own(parameter);
-      const ways = waysOf(parameter, tensor);
-      const turned = ways === 'turned' || (ways === 'both' && parameter.transposed && (!isOwn || reverses));
-      if (tensor && ways) return [{ tensor, turned }];
-      if (!tensor || (!isOwn && parameter.dims.length < 2)) return []; // a number that the module computes with
-      const { dims } = tensor;
-      throw invalid(`weights: '${name}' is [${dims}], and '${parameter.name}' of the model [${parameter.dims}]`);
-    });
+  const owned = new Set(parameters.map(own));
+  /** @param {ModelParameter} parameter @param {string} name @returns {Match[]} */
+  const plain = (parameter, name) => {
+    const tensor = named(name);
+    const isOwn = tensor === own(parameter);
+    const ways = waysOf(parameter, tensor);
+    const turned = ways === 'turned' || (ways === 'both' && parameter.transposed && (!isOwn || reverses));
+    if (tensor && ways) return [{ tensors: [tensor], turned }];
+    if (!tensor || (!isOwn && parameter.dims.length < 2)) return []; // a number that the module computes with
+    throw invalid(`weights: '${name}' is [${tensor.dims}], and '${parameter.name}' of the model [${parameter.dims}]`);
+  };
+  /** @param {ModelParameter} parameter @returns {Match[]} */
+  const matchesOf = (parameter) => {
+    const recipe = recurrentRecipe(parameter, parameters, notes) ?? foldedRecipe(parameter, has);
+    if (recipe?.names.every(has)) return [{ ...recipe, tensors: recipe.names.map((name) => stored(named(name))) }];
+    const origins = notes.origins.get(parameter.name);
+    if (origins) return foldedFrom(parameter, origins, named, reverses, invalid);
+    // a mask that is read as a weight has the name of its module's weight, too
+    const isOther = (/** @type {string} */ name) => has(parameter.name) && owned.has(named(name));
+    const names = parameter.names.filter((name) => name === parameter.name || !isOther(name));
+    const found = [...new Set(names)].flatMap((name) => plain(parameter, name));
+    if (found.length && isNumbered(parameter.name) && !(parameter.transposed && found.some(({ turned }) => turned)))
+      throw computed(parameter, found[0].tensors, invalid);
+    return found;
+  };
   const found = new Map(parameters.map((one) => /** @type {const} */ ([one, matchesOf(one)])));
   for (const [parameter, matches] of found) if (!matches.length) found.delete(parameter);
   if (!found.size)
@@ -110,7 +132,69 @@ function matched(parameters, tensors, { invalid }) {
         `model, as '${parameters[0]?.names.at(-1)}'`,
     );
   checkNorms(found, tensors, invalid);
+  checkRest(parameters, tensors, found, notes, invalid);
   return found;
+}
+
+const stored = (/** @type {Stored | undefined} */ tensor) => /** @type {Stored} */ (tensor);
+
+/**
+ * What dynamo's exporter has folded: a tensor in another layout, or functions of its elements; or it is refused.
+ * @param {ModelParameter} parameter @param {string[]} origins @param {(name: string) => Stored | undefined} named
+ * @param {boolean} reverses @param {Tools['invalid']} invalid
+ * @returns {Match[]}
+ */
+function foldedFrom(parameter, origins, named, reverses, invalid) {
+  const from = [...new Set(origins.flatMap((name) => named(name) ?? []))];
+  if (!from.length) return [];
+  const between = origins.filter((name) => !named(name));
+  const ways = from.length === 1 ? waysOf(squeezed(parameter), squeezed(from[0])) : '';
+  const steps = ways && stepsOf(parameter.name, between, String(from[0].dims) === String(parameter.dims));
+  if (!steps) throw computed(parameter, from, invalid);
+  const turned = ways === 'turned' || (ways === 'both' && isTurned(parameter, between, reverses));
+  const make = (/** @type {Floats[]} */ [x]) => steps.reduce((y, step) => y.map(step), x);
+  return [{ tensors: from, turned, ...(steps.length ? { make } : {}) }];
+}
+
+/** Of a square matrix: whether an exporter that folds has transposed it. @param {ModelParameter} parameter @param {string[]} between @param {boolean} reverses */
+function isTurned({ name, transposed }, between, reverses) {
+  const turns = [name, ...between].filter((one) =>
+    /^(t|numpy_t|mt|transpose|permute|swapaxes|movedim)(_\d+)?$/.test(one),
+  );
+  return turns.length % 2 === 1 || (isNumbered(name) && !turns.length && (transposed || reverses));
+}
+
+/** Without dims of 1. @template {{ dims: readonly number[] }} T @param {T} one @returns {T} */
+const squeezed = (one) => ({ ...one, dims: one.dims.filter((d) => d !== 1) });
+
+/** @param {ModelParameter} parameter @param {readonly Stored[]} from @param {Tools['invalid']} invalid */
+function computed({ name, readers: [reader] }, from, invalid) {
+  const what = reader ? `${reader.op} '${reader.node}' reads what` : `'${name}' is what`;
+  return invalid(
+    `weights: ${what} the exporter has computed from ${listed(from.map((one) => one.name))}, and the model does not say ` +
+      'how: export it with optimize=False, or by TorchScript with do_constant_folding=False',
+  );
+}
+
+/**
+ * TorchScript's exporter notes nothing: a constant without a name of its own, in a module of which a tensor has no place
+ * in the model, may follow from that.
+ * @param {readonly ModelParameter[]} parameters @param {Tensors} tensors @param {Map<ModelParameter, Match[]>} found
+ * @param {Notes} notes @param {Tools['invalid']} invalid
+ */
+function checkRest(parameters, tensors, found, { origins }, invalid) {
+  const rest = unusedIn(tensors, found).filter(({ count }) => count > 1);
+  const isWithin = (/** @type {string} */ a, /** @type {string} */ b) => a === b || (!!b && a.endsWith(`.${b}`));
+  for (const parameter of parameters) {
+    const { name, size } = parameter;
+    if (!name.startsWith('onnx::') || size < 2 || origins.has(name)) continue;
+    const modules = parameter.readers.map(({ node }) => moduleOfNode(node));
+    const isNear = (/** @type {Stored} */ { name: tensor, count }) =>
+      modules.some((one) => isWithin(moduleOf(tensor), one) || isWithin(one, moduleOf(tensor))) ||
+      (!found.has(parameter) && modules.includes('') && size % count === 0);
+    const from = rest.filter(isNear);
+    if (from.length) throw computed(parameter, from, invalid);
+  }
 }
 
 /** How a tensor fits: as it is, turned, both ways, or not ('').
@@ -161,7 +245,7 @@ function renaming(prefix, tensors) {
  */
 function checkNorms(found, tensors, invalid) {
   const statistics = [...tensors.keys()].filter((name) => name.endsWith('.running_mean'));
-  const taken = new Set([...found.values()].flatMap((matches) => matches.map(({ tensor }) => tensor.name)));
+  const taken = takenBy(found);
   if (statistics.length && !statistics.some((name) => taken.has(name)))
     throw invalid(
       `weights: '${statistics[0]}' is of a BatchNormalization, of which the model has none: its exporter has folded them ` +
@@ -169,17 +253,33 @@ function checkNorms(found, tensors, invalid) {
     );
 }
 
+/** @param {Map<ModelParameter, Match[]>} found */
+const takenBy = (found) =>
+  new Set([...found.values()].flatMap((matches) => matches.flatMap(({ tensors }) => tensors.map(({ name }) => name))));
+
+/** Of floats: numbers of batches and the like have no place. @param {Tensors} tensors @param {Map<ModelParameter, Match[]>} found */
+function unusedIn(tensors, found) {
+  const taken = takenBy(found);
+  return [...tensors.values()].filter(({ name, isFloat }) => isFloat && !taken.has(name));
+}
+
 /**
- * A sentence for what neither side takes from the other.
+ * A sentence for what neither side takes from the other, and for what no file tells.
  * @param {readonly ModelParameter[]} parameters @param {Tensors} tensors @param {Map<ModelParameter, Match[]>} found
  */
 function leftOver(parameters, tensors, found) {
-  const taken = new Set([...found.values()].flatMap((matches) => matches.map(({ tensor }) => tensor.name)));
-  const unused = [...tensors.keys()].filter((name) => !taken.has(name));
-  const missing = parameters.filter((one) => one.dims.length > 1 && !found.has(one)).map(({ name }) => name);
+  const unused = unusedIn(tensors, found).map(({ name }) => name);
+  const isLearned = (/** @type {ModelParameter} */ { dims, readers }) =>
+    dims.length > 1 && readers.some(({ as }) => as !== 'operand');
+  const missing = parameters.filter((one) => isLearned(one) && !found.has(one));
+  const names = missing.map(({ name, names: all }) => all.find((one) => !isNumbered(one)) ?? name);
+  const norms = new Set([...found.values()].flatMap((matches) => matches.flatMap(({ warning }) => warning ?? [])));
   return [
     ...(unused.length ? [`weights: the model has no parameter for ${listed(unused)}`] : []),
-    ...(missing.length ? [`weights: there is no tensor for ${listed(missing)}: the model's own values stay`] : []),
+    ...(missing.length ? [`weights: there is no tensor for ${listed(names)}: the model's own values stay`] : []),
+    ...(norms.size
+      ? [`weights: ${listed([...norms])} is folded into the layer before, with PyTorch's default eps of 1e-5`]
+      : []),
   ];
 }
 
@@ -193,10 +293,20 @@ function listed(names) {
 // ── values ──
 
 /** @param {Match} match */
-async function floatsIn({ tensor: { file, start, from, to, dtype, dims, count }, turned }) {
+const bytesOf = ({ tensors }) => tensors.reduce((sum, { from, to }) => sum + to - from, 0);
+
+/** @param {Match} match */
+async function floatsIn({ tensors, turned, make }) {
+  const parts = await Promise.all(tensors.map(readFloats));
+  const [rows, columns] = tensors[0].dims.filter((d) => d !== 1);
+  const data = make ? make(parts) : parts[0];
+  return turned ? transposed(data, rows, columns) : data;
+}
+
+/** @param {Stored} tensor */
+async function readFloats({ file, start, from, to, dtype, count }) {
   const { buffer } = await file.read(start + from, to - from);
-  const data = floatsOf(new DataView(buffer), dtype, 0, count);
-  return turned ? transposed(data, dims[0], dims[1]) : data;
+  return floatsOf(new DataView(buffer), dtype, 0, count);
 }
 
 /** @param {Float32Array<ArrayBuffer>} data @param {number} rows @param {number} columns */
@@ -210,7 +320,7 @@ function transposed(data, rows, columns) {
 function checkEqual({ name }, a, x, b, y, { invalid }) {
   if (!x.every((number, i) => Object.is(number, y[i])))
     throw invalid(
-      `weights: '${a.tensor.name}' and '${b.tensor.name}' differ, and the model has only '${name}' for both`,
+      `weights: '${a.tensors[0].name}' and '${b.tensors[0].name}' differ, and the model has only '${name}' for both`,
     );
 }
 

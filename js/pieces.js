@@ -37,6 +37,7 @@ export async function hand(client, asked, files, withoutWeights, options, tools)
   };
   try {
     if (!withoutWeights) for (const location of Object.keys(files)) await openFile(location);
+    const notes = await notesIn(asked.model, withoutWeights, options);
     /** @type {[string, string][]} */
     const inPieces = [...open].map(([location, { bytes }]) => ['inPieces', `${bytes} ${location}`]);
     const buffers = [asked.model, ...asked.external.map(({ bytes }) => bytes)].map(({ buffer }) => buffer);
@@ -61,13 +62,7 @@ export async function hand(client, asked, files, withoutWeights, options, tools)
     };
     for (const piece of pieces) if (!piece.late) await handPiece(piece);
     const late = pieces.filter((piece) => piece.late);
-    const { taken, warnings } = await handOthers(
-      client,
-      new Set(late.map(({ name }) => name)),
-      withoutWeights,
-      options,
-      tools,
-    );
+    const { taken, warnings } = await handOthers(client, new Set(late.map(({ name }) => name)), notes, options, tools);
     for (const piece of late) if (!taken.has(piece.name)) await handPiece(piece);
     return warnings;
   } finally {
@@ -75,17 +70,26 @@ export async function hand(client, asked, files, withoutWeights, options, tools)
   }
 }
 
+/** What the model's file says of its weights, before it is handed over. Undefined: no others take their place.
+ * @param {Uint8Array} model @param {boolean} withoutWeights @param {Parameters<typeof hand>[4]} options
+ */
+async function notesIn(model, withoutWeights, { weights }) {
+  if (withoutWeights || weights === undefined) return undefined;
+  const { notesOf } = await import('./computed-weights.js');
+  return notesOf(model);
+}
+
 /**
- * @param {Client} client @param {Set<string>} late @param {boolean} withoutWeights
+ * @param {Client} client @param {Set<string>} late @param {Awaited<ReturnType<typeof notesIn>>} notes
  * @param {Parameters<typeof hand>[4]} options @param {Tools} tools
  */
-async function handOthers(client, late, withoutWeights, options, tools) {
+async function handOthers(client, late, notes, options, tools) {
   /** @type {Ranges[]} */
   const open = [];
-  if (withoutWeights || options.weights === undefined) return { taken: new Set(), warnings: [] };
+  if (!notes || options.weights === undefined) return { taken: new Set(), warnings: [] };
   try {
     const { handWeights } = await import('./model-weights.js');
-    return await handWeights(client, options.weights, late, options, tools, async (source) => {
+    return await handWeights(client, options.weights, { late, notes }, options, tools, async (source) => {
       const ranges = await told('weights', source, options, tools, () => rangesOf('weights', source, options, tools));
       open.push(ranges);
       return {

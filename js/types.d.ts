@@ -901,14 +901,16 @@ export interface ArtifactOptions extends EngineOptions {
    * the exporter has replaced that by a number (`onnx::MatMul_9772`, `val_12`) the name of the module that reads it and
    * `.weight`; `parametersOf` tells both. A prefix that all on one side have (`model.`) makes no difference. Matrices
    * that the exporter has transposed are transposed; F32, F16, BF16 and F64 become the initializer's type. What one
-   * side alone has keeps its values, and is named by `warnings`. What the exporter made one because it began equal is
+   * side alone has keeps its values, and is named by `warnings`. Gates of LSTM and GRU, and a BatchNormalization that
+   * dynamo has folded, are computed again; what else an exporter has computed of a parameter is refused. What the exporter made one because it began equal is
    * separated as by `untie`. Files are read a tensor at a time, by ranges of the server, and where all floats are there,
    * files of `externalData` need not be. It goes with a loss of its own.
    * ```js
    * const weights = 'base/model.safetensors';
    * const artifacts = await generateArtifacts('model.onnx', { loss: 'cross-entropy', weights });
    * ```
-   * `invalid-argument`: no tensor fits, one has another shape, two that differ are one parameter of the model;
+   * `invalid-argument`: no tensor fits, one has another shape, two that differ are one parameter of the model, the
+   * exporter has computed what a tensor would replace (`1 + weight`);
    * `source-unreadable`: it is no such file. Default: the model's own.
    */
   weights?: Source | readonly Source[];

@@ -1,4 +1,4 @@
-/** Protobuf messages, read by the numbers of their fields. What is read was written by the engine, so it is whole. */
+/** Protobuf messages, read by the numbers of their fields. A damaged one is a RangeError, or has other entries. */
 
 /** @typedef {bigint | Uint8Array} Entry a number, or the bytes of anything else */
 
@@ -92,6 +92,7 @@ class Cursor {
   varint() {
     let x = 0n;
     for (let shift = 0n; ; shift += 7n) {
+      if (this.at >= this.bytes.length) throw new RangeError('a message ends within a number');
       const byte = this.bytes[this.at++];
       x |= BigInt(byte & 127) << shift;
       if (byte < 128) return BigInt.asIntN(64, x);
@@ -102,6 +103,7 @@ class Cursor {
   entry(kind) {
     if (kind === 0) return this.varint();
     const length = kind === 2 ? Number(this.varint()) : kind === 1 ? 8 : 4;
+    if (length < 0) throw new RangeError('a message has a part of negative length');
     this.at += length;
     return this.bytes.subarray(this.at - length, this.at);
   }

@@ -45,11 +45,26 @@ async function train(model, { loss, optimizer, options, steps, test: feeds, want
   await session.release();
 }
 
-async function run(model, { feeds, expected }, options, within) {
-  const session = await InferenceSession.create(model, { ...HERE, ...options });
-  const outputs = await session.run(tensorsOf(feeds));
+function nearAll(outputs, expected, within) {
   for (const [name, note] of Object.entries(expected))
     near(outputs[name].data, tensorOf(note).data, within, `output ${name}`);
+}
+
+async function run(model, { feeds, expected }, within) {
+  const session = await InferenceSession.create(model, HERE);
+  nearAll(await session.run(tensorsOf(feeds)), expected, within);
+  await session.release();
+}
+
+/** With other weights in the place of the model's, or the sentence that refuses them. */
+async function runWith(weights, model, { feeds, expected, refused }, within) {
+  const artifacts = generateArtifacts(model, { loss: 'mse', weights, ...HERE });
+  if (refused) {
+    await assert.rejects(artifacts, { code: 'invalid-argument', message: new RegExp(refused) });
+    return;
+  }
+  const session = await TrainingSession.create(await artifacts, HERE);
+  nearAll(await session.predict(tensorsOf(feeds)), expected, within);
   await session.release();
 }
 
@@ -72,8 +87,7 @@ for (const name of names)
     const model = read('model.onnx');
     if (note.steps) await train(model, note, within);
     else if (note.loss) await train(model, asSteps(note), within);
-    else {
-      const weights = existsSync(join(folder, name, 'new.safetensors')) ? read('new.safetensors') : undefined;
-      await run(model, note, weights && { weights }, within);
-    }
+    else if (existsSync(join(folder, name, 'new.safetensors')))
+      await runWith(read('new.safetensors'), model, note, within);
+    else await run(model, note, within);
   });

@@ -106,7 +106,7 @@ test('what one side alone has is told', async () => {
   assert.equal(warnings[0], "weights: the model has no parameter for 'extra'");
   assert.match(
     warnings[1],
-    /^weights: there is no tensor for 'onnx::MatMul_\d+', '.*', '.*' and 1 more: the model's own values stay$/,
+    /^weights: there is no tensor for '.*\.q_proj\.weight', '.*', '.*' and 1 more: the model's own values stay$/,
   );
 });
 
@@ -378,7 +378,7 @@ test('tensors of whole numbers, as counts of batches, are not wanted', async () 
   const weights = hostile(header, end + 8);
   weights.set(made.subarray(start), weights.length - end - 8);
   const { warnings } = await madeOf(inside, { weights });
-  assert.deepEqual(warnings, ["weights: the model has no parameter for 'batches'"]);
+  assert.deepEqual(warnings, []);
 });
 
 test('the example of docs/adapters.md runs', async () => {
