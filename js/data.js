@@ -63,11 +63,12 @@ export const namesBeside = (data, inputs) => [
  * @param {number} batchSize of whole arrays
  * @param {string} [labelName] the input whose batches the metrics need
  * @param {FitOptions['classWeight']} [classWeight]
+ * @param {boolean} [dropLast] leaves out a last batch that is smaller
  * @returns {Reader}
  */
-export function openData(data, inputs, batchSize, labelName, classWeight) {
+export function openData(data, inputs, batchSize, labelName, classWeight, dropLast) {
   const wanted = { label: labelName, weight: inputs.find(({ sampleWeight }) => sampleWeight)?.name };
-  if (isArrays(data)) return openArrays(tensorsOf(data, inputs, classWeight), batchSize, wanted);
+  if (isArrays(data)) return openArrays(tensorsOf(data, inputs, classWeight), batchSize, wanted, dropLast);
   const open = typeof data === 'function' ? data : () => data;
   return { read: () => /** @type {Batches} */ (stream(open(), inputs, wanted, classWeight)) };
 }
@@ -109,12 +110,14 @@ export function tensorsOf(data, inputs, classWeight) {
  * @param {[string, Taken][]} tensors
  * @param {number} batchSize
  * @param {Wanted} wanted
+ * @param {boolean} [dropLast]
  * @param {() => number | undefined} [fingerprint]
  * @returns {Reader}
  */
-function openArrays(tensors, batchSize, wanted, fingerprint = once(() => fingerprintIfWhole(tensors))) {
+function openArrays(tensors, batchSize, wanted, dropLast, fingerprint = once(() => fingerprintIfWhole(tensors))) {
   const examples = tensors[0][1].dims[0];
-  const batches = Math.ceil(examples / batchSize);
+  const batches = dropLast ? Math.floor(examples / batchSize) : Math.ceil(examples / batchSize);
+  if (!batches) throw bad(`dropLast leaves no batch of ${batchSize}: it has ${examples} examples`);
 
   /** @param {Uint32Array | undefined} order @param {number} from */
   function* read(order, from) {
@@ -133,7 +136,13 @@ function openArrays(tensors, batchSize, wanted, fingerprint = once(() => fingerp
     feedsOf: (rows, room = roomFor(tensors, rows.length)) => gather(tensors, rows, 0, rows.length, {}, room).feeds,
     rows: (from, to) => tensors.map(([name, tensor]) => [name, rowsOf(name, tensor, from, to)]),
     exchange: (kept, more) =>
-      openArrays([...tensors.filter(([name]) => kept.includes(name)), ...more], batchSize, wanted, fingerprint),
+      openArrays(
+        [...tensors.filter(([name]) => kept.includes(name)), ...more],
+        batchSize,
+        wanted,
+        dropLast,
+        fingerprint,
+      ),
     read: (order, from) => /** @type {Batches} */ (read(order, from)),
   };
 }
@@ -219,6 +228,7 @@ async function* stream(batches, inputs, wanted, classWeight) {
     const find = (/** @type {string | undefined} */ wanted) => tensors.find(([name]) => name === wanted)?.[1];
     const [labels, weight] = [find(wanted.label), sumOf(find(wanted.weight)?.data)];
     const examples = tensors[0][1].dims[0] ?? 1;
+    if (!examples) throw bad('a batch has no examples');
     yield {
       feeds: pack(tensors),
       examples,

@@ -1,13 +1,14 @@
 /** What a fit may be told, and what of it is refused. */
 
 import { isArrays } from './data.js';
-import { checkKeys, checkWhole, invalid, nameOf } from './errors.js';
+import { checkKeys, checkWhole, invalid, nameOf, TrainletError } from './errors.js';
 
 /** @import { Dataset, FitOptions } from './types.js' */
 
 export const FIT_KEYS = /** @type {const} */ ([
   'epochs',
   'batchSize',
+  'dropLast',
   'shuffle',
   'seed',
   'resume',
@@ -47,6 +48,7 @@ export function checkFitOptions(data, options) {
     batchSize = 32,
     accumulate = 1,
     maxSteps,
+    dropLast,
     seed,
     ema,
     earlyStopping,
@@ -59,6 +61,8 @@ export function checkFitOptions(data, options) {
   checkWhole('accumulate', accumulate, 1);
   if (maxSteps !== undefined) checkWhole('maxSteps', maxSteps, 1);
   if (seed !== undefined) checkWhole('seed', seed, 0);
+  if (dropLast !== undefined && typeof dropLast !== 'boolean')
+    throw invalid(`dropLast must be true or false, not ${nameOf(dropLast)}`);
   checkKeys('earlyStopping', earlyStopping, EARLY_STOPPING_KEYS);
   if (earlyStopping) checkWhole('earlyStopping: patience', earlyStopping.patience, 1);
   checkKeys('ema', ema, EMA_KEYS);
@@ -70,11 +74,19 @@ export function checkFitOptions(data, options) {
     throw invalid(`onNaN must be 'throw', 'stop' or 'skip', not '${onNaN}'`);
   const stray = isArrays(data)
     ? undefined
-    : /** @type {const} */ (['batchSize', 'shuffle', 'seed']).find(
+    : /** @type {const} */ (['batchSize', 'dropLast', 'shuffle', 'seed']).find(
         (key) => options[key] !== undefined && options[key] !== false,
       );
   if (stray) throw invalid(`fit: ${stray} is for whole arrays; batches are trained as they come`);
 }
+
+/**
+ * Whether the engine refused a batch because BatchNormalization finds a single value for each channel in it
+ * (src/ops/norm/batch_norm_internal.c).
+ * @param {unknown} error @returns {error is TrainletError}
+ */
+export const hasNoVariance = (error) =>
+  error instanceof TrainletError && /a single value for each channel/.test(error.message);
 
 /** The name itself is the store's to judge. @param {FitOptions['checkpoint']} checkpoint */
 function checkCheckpoint(checkpoint) {

@@ -9,7 +9,7 @@ import { close, namesBeside, nextOf, openData } from './data.js';
 import { EarlyStopping } from './early-stopping.js';
 import { checkSignal, invalid, TrainletError } from './errors.js';
 import { evaluate } from './evaluate.js';
-import { checkFitOptions, EMA_DECAY } from './fit-options.js';
+import { checkFitOptions, EMA_DECAY, hasNoVariance } from './fit-options.js';
 import { Listeners } from './listeners.js';
 import { measuresOf, Tally, trainingMeasures } from './metrics.js';
 import { Pace } from './pace.js';
@@ -33,6 +33,8 @@ export { evaluate, Place };
 /** @type {Position} */
 const NOWHERE = [0, 0, 0, 0, 0];
 const UNSHUFFLED = -1;
+/** What is known of a batch that made no step. */
+const LEFT_OUT = { loss: NaN, counted: [], outputs: {} };
 /**
  * @param {Session} session
  * @param {Dataset} data
@@ -75,6 +77,7 @@ class Fit {
   #step = 0;
   #firstStep = 0;
   #gradientsOpen = false;
+  #leavesOut = false;
   #listeners = new Listeners();
   /** @type {Tally} */
   #tally;
@@ -88,7 +91,7 @@ class Fit {
 
   /** @param {Session} session @param {Dataset} data @param {FitOptions} options @param {Budget} [budget] */
   constructor({ ask, info, seed, place }, data, options, budget) {
-    const { epochs = 1, batchSize = 32, accumulate = 1, validation, metrics, classWeight } = options;
+    const { epochs = 1, batchSize = 32, dropLast, accumulate = 1, validation, metrics, classWeight } = options;
     const graph = /** @type {GraphInfo} */ (info.train);
     this.#ask = ask;
     this.#info = info;
@@ -109,7 +112,8 @@ class Fit {
     const { pair: own } = this.#measures;
     this.#tally = new Tally(this.#measures);
     this.#fetches = own ? [own.output] : [];
-    const reader = openData(training, graph.inputs, batchSize, own?.label, byIndex(classWeight, graph.classes));
+    const weights = byIndex(classWeight, graph.classes);
+    const reader = openData(training, graph.inputs, batchSize, own?.label, weights, dropLast);
     const beside = namesBeside(data, graph.inputs);
     const held = heldOut && openData(heldOut, info.eval?.inputs ?? [], batchSize, measures.pair?.label);
     this.#train = new TrainingData(reader, openAugmenter(options.augment, graph.inputs, beside), held, beside);
@@ -336,7 +340,7 @@ class Fit {
    * @param {Batch} batch
    * @returns {Promise<Protocol['step']['out'] & { stop?: boolean, skip?: boolean }>}
    */
-  async #send({ feeds }) {
+  async #send({ feeds, examples }) {
     const done = this.#batch + 1;
     const optimize = done % this.#accumulate === 0 || done === this.#batches;
     const lr = this.#schedule?.(this.#step);
@@ -359,8 +363,18 @@ class Fit {
       if (optimize) this.#countStep();
       return result;
     } catch (error) {
-      return await this.#onNaN(error);
+      const isRest = done > 1 && done === this.#batches && examples === 1;
+      return isRest && hasNoVariance(error) ? await this.#leaveOut(error, done) : await this.#onNaN(error);
     }
+  }
+
+  /** The last example of an epoch, which is no batch for BatchNormalization. @param {TrainletError} error @param {number} done */
+  async #leaveOut({ message }, done) {
+    this.#gradientsOpen = (done - 1) % this.#accumulate > 0;
+    if (!this.#gradientsOpen) await this.#ask('setPosition', this.#positionAfter(done));
+    if (!this.#leavesOut) await this.#warn(`fit: the last batch of each epoch, one example, is left out: ${message}`);
+    this.#leavesOut = true;
+    return { ...LEFT_OUT, skip: true };
   }
 
   #countStep() {
@@ -379,7 +393,7 @@ class Fit {
       this.#ask('setPosition', this.#positionAfter(this.#batch + 1)),
     ]);
     this.#gradientsOpen = false;
-    return { loss: NaN, counted: [], outputs: {}, stop: onNaN === 'stop', skip: onNaN === 'skip' };
+    return { ...LEFT_OUT, stop: onNaN === 'stop', skip: onNaN === 'skip' };
   }
 
   /** The optimizer step of a last group that a stream left unfinished. */

@@ -1858,8 +1858,13 @@ export interface EvaluateOptions<M extends Metric | ArrayMetric | CustomMetric =
 export interface FitOptions {
   /** Default 1. */
   epochs?: number;
-  /** Of whole arrays; default 32. The last batch of an epoch may be smaller and is trained too. */
+  /**
+   * Of whole arrays; default 32. The last batch of an epoch may be smaller and is trained too, unless it is a single
+   * example that leaves BatchNormalization a single value for each channel: a warning says that it is left out.
+   */
   batchSize?: number;
+  /** Leaves out the last batch of an epoch if it is smaller than `batchSize`; default false. For whole arrays. */
+  dropLast?: boolean;
   /** Whether whole arrays are shuffled anew for each epoch; default true. */
   shuffle?: boolean;
   /**

@@ -90,6 +90,7 @@ ${DATA_HELP}
 ${TEXT_HELP}
   --epochs N           passes over the data (1)
   --batch-size N       (32)
+  --drop-last          leaves out the last batch of an epoch if it is smaller
   --lr RATE            learning rate from here on
   --seed N             of the shuffles
   --validation SHARE   share of the data that is held out, from 0 to 1
@@ -107,6 +108,7 @@ ${TEXT_HELP}
       ...TEXT,
       epochs: { type: 'string', default: '1' },
       'batch-size': { type: 'string', default: '32' },
+      'drop-last': { type: 'boolean' },
       lr: { type: 'string' },
       seed: { type: 'string' },
       validation: { type: 'string' },
@@ -387,6 +389,7 @@ async function train(place, values) {
       const { steps } = await fit(where, session, data, {
         epochs,
         batchSize,
+        dropLast: values['drop-last'],
         seed,
         validation,
         classWeight,

@@ -145,8 +145,22 @@ Status trainlet_session_feed_sequence(TrainletSession *s, TrainletPart part, con
   return session_leave(s, status == STATUS_OK);
 }
 
+/* Nothing that is fed has an example: a step would only move the weights by decay and momentum. */
+static bool is_empty_batch(const Model *m) {
+  int fed = 0;
+  for (int i = 0; i < m->graph->input_count; i++) {
+    const Feed *f = &m->feeds[i];
+    if (!f->fed || f->item_count || !f->shape.rank) continue;
+    if (f->shape.dim[0]) return false;
+    fed++;
+  }
+  return fed > 0;
+}
+
 Status session_check_feeds(TrainletSession *s, Model *m) {
   for (int i = 0; i < m->graph->input_count; i++) TRY(feed_check(&m->feeds[i], &s->error));
+  if (m == &s->models[MODEL_TRAIN] && is_empty_batch(m))
+    return error_set(&s->error, STATUS_INVALID_FEED, NULL, "the batch is empty: no input has an example to train on");
   return STATUS_OK;
 }
 

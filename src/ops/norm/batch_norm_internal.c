@@ -3,10 +3,22 @@
 #include "ops/norm/batch_norm.h"
 #include "ops/ops.h"
 
+/* PyTorch refuses it too: the output is the bias whatever comes in, and the running variance moves to 0. */
+static Status check_variance(const Node *n, const Shape *x) {
+  size_t count;
+  char text[SHAPE_TEXT];
+  if (!shape_count(x, &count) || (Dim)count != x->dim[1]) return STATUS_OK;
+  return node_fail(n, STATUS_INVALID_FEED,
+                   "X is %s, a single value for each channel, which has no variance: training needs more examples in "
+                   "a batch",
+                   shape_print(x, text));
+}
+
 static Status batch_norm_internal_infer(Node *n) {
   Shape channels;
   TRY(batch_norm_check(n, 0, 1, 4, &channels));
   TRY(batch_norm_check_batch(n));
+  TRY(check_variance(n, &n->in[0]->shape));
   TRY(node_output(n, 0, DTYPE_FLOAT32, &n->in[0]->shape));
   for (int i = 1; i < 5; i++) TRY(node_output(n, i, DTYPE_FLOAT32, &channels));
   return STATUS_OK;
