@@ -141,6 +141,7 @@ struct Node {
                   it, nor what follows (NODE_RUN_BYTES) */
   bool stretches;     /* of two dims that met in a broadcast as different symbols, either may turn out to be 1 */
   const char *module; /* that it was in, as its exporter says; else NULL */
+  bool in_training;   /* a BatchNormalization of which its exporter says so */
   Attr *attrs;
   int attr_count;
   Deferred deferred;

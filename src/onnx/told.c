@@ -79,8 +79,9 @@ static bool changes(const Span *name) {
   return false;
 }
 
-/* Of the names from which a constant was computed: the first parameter. */
-static Status read_origin(const OnnxReader *r, const char *list, Value *v) {
+/* Of the names from which a constant was computed: the first parameter; the first of all, where the file `names` none,
+ * as of Keras' variables. */
+static Status read_origin(const OnnxReader *r, bool names, const char *list, Value *v) {
   Span first = {0}, name = {v->name, strlen(v->name)};
   int parameters = 0;
   bool buffer = false;
@@ -90,10 +91,11 @@ static Status read_origin(const OnnxReader *r, const char *list, Value *v) {
     const Placeholder *p = of_target(r, name);
     buffer |= p && !p->parameter;
     if (p && p->parameter && !parameters++) first = name;
+    if (p && !names && !first.length) first = name;
   }
   v->told = parameters ? TOLD_PARAMETER : TOLD_NO_PARAMETER;
   v->computed_masked = buffer && parameters == 1;
-  if (!parameters) return STATUS_OK;
+  if (!first.length) return STATUS_OK;
   v->computed_from = arena_print(r->arena, "%.*s", (int)first.length, first.at);
   return v->computed_from
            ? STATUS_OK
@@ -110,13 +112,13 @@ static const char *kind_of(const Onnx__ValueInfoProto *from) {
   return note_of(from->metadata_props, from->n_metadata_props, "pkg.torch.export.graph_signature.InputSpec.kind");
 }
 
-static Status read_value(const OnnxReader *r, bool says, const Onnx__ValueInfoProto *from) {
+static Status read_value(const OnnxReader *r, bool says, bool names, const Onnx__ValueInfoProto *from) {
   const char *kind = kind_of(from);
   const char *list = note_of(from->metadata_props, from->n_metadata_props, "pkg.onnxscript.optimizer.folded_from");
   Value *v = (kind || list) && from->name && *from->name ? graph_find(r->graph, from->name) : NULL;
   if (!v || !v->initializer) return STATUS_OK;
   if (kind) v->told = strcmp(kind, "PARAMETER") == 0 ? TOLD_PARAMETER : TOLD_NO_PARAMETER;
-  return kind || !says ? STATUS_OK : read_origin(r, list, v);
+  return kind || !says ? STATUS_OK : read_origin(r, names, list, v);
 }
 
 /* Keras on PyTorch hands its variables over as constants: where none is told a parameter, a constant may be one. */
@@ -166,6 +168,7 @@ Status onnx_told_read_node(OnnxReader *r, const Onnx__NodeProto *from) {
   Value *v = from->n_output ? graph_find(r->graph, from->output[0]) : NULL;
   if (!v || !v->producer) return STATUS_OK;
   TRY(read_module(r, from, v->producer));
+  v->producer->in_training = call && strstr(call, "batch_norm_legit_functional"); /* else …_no_training */
   if (is_detached(from, call ? call : "")) return notes_add(r->graph, DETACHED_KEY, v->name, "");
   const char *padding = call && strcmp(from->op_type, "Gather") == 0 ? padding_in(r, call) : NULL;
   return padding ? notes_add(r->graph, PADDING_KEY, v->name, padding) : STATUS_OK;
@@ -181,8 +184,12 @@ static void find_attributes(const OnnxReader *r) {
 Status onnx_told_read(OnnxReader *r) {
   TRY(read_placeholders(r));
   if (r->by_pytorch && !r->placeholder_count) find_attributes(r);
-  bool says = any_parameters(r);
-  for (size_t i = 0; i < r->from->n_value_info; i++) TRY(read_value(r, says, r->from->value_info[i]));
+  bool says = any_parameters(r), names = false;
+  for (size_t i = 0; i < r->from->n_value_info; i++) {
+    const char *kind = kind_of(r->from->value_info[i]);
+    names |= kind && strcmp(kind, "PARAMETER") == 0;
+  }
+  for (size_t i = 0; i < r->from->n_value_info; i++) TRY(read_value(r, says, names, r->from->value_info[i]));
   doubt_constants(r);
   return STATUS_OK;
 }

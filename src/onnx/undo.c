@@ -159,12 +159,11 @@ static const Placeholder *pick(const OnnxReader *r, const Call *c, const Inputs 
 }
 
 /* Whether some node reads v as what it is; else it is what a rule of the exporter has made of several. */
-static bool has_owner(const OnnxReader *r, const Value *v, const Placeholder *own) {
+static bool is_named_elsewhere(const OnnxReader *r, const Value *v, Span own) {
   for (size_t i = 0; i < r->from->n_node; i++) {
     Call c;
     for (size_t k = 0; k < r->from->node[i]->n_input; k++)
-      if (strcmp(r->from->node[i]->input[k], v->name) == 0 && read_call(r, r->from->node[i], &c) &&
-          is_named(&c, own->name))
+      if (strcmp(r->from->node[i]->input[k], v->name) == 0 && read_call(r, r->from->node[i], &c) && is_named(&c, own))
         return true;
   }
   return false;
@@ -188,7 +187,23 @@ static Status separate_all(OnnxReader *r, Onnx__NodeProto *n, const Call *c) {
   find_inputs(r, n, &in);
   for (size_t i = 0; i < in.count; i++) {
     const Placeholder *p = pick(r, c, &in, i);
-    if (p && p != in.own[i] && has_owner(r, in.value[i], in.own[i])) TRY(separate(r, n, in.at[i], in.value[i], p));
+    if (p && p != in.own[i] && is_named_elsewhere(r, in.value[i], in.own[i]->name))
+      TRY(separate(r, n, in.at[i], in.value[i], p));
+  }
+  return STATUS_OK;
+}
+
+/* What was computed is named only by that: an Identity stands for it, as in TorchScript's files, for untie to judge. */
+static Status mark_replaced(OnnxReader *r, Onnx__NodeProto *n, const Call *c) {
+  for (size_t i = 0; i < n->n_input && !c->count; i++) {
+    Value *v = graph_find(r->graph, n->input[i]);
+    Span own = {n->input[i], strlen(n->input[i])};
+    if (!initializer_at(r, n, i) || !v->computed_from || is_named(c, own) || !is_named_elsewhere(r, v, own)) continue;
+    const char *name = arena_print(r->arena, "onnx::%s", v->name);
+    if (name) name = graph_fresh_name(r->graph, name);
+    if (!name || !graph_node(r->graph, op_find_in("", "Identity"), NULL, &v, 1, &name, 1, NULL, 0))
+      return out_of_memory(r);
+    n->input[i] = (char *)(uintptr_t)name;
   }
   return STATUS_OK;
 }
@@ -207,27 +222,42 @@ static Dim width_of(const Onnx__NodeProto *n, const Shape *w) {
   return strcmp(n->op_type, "Conv") == 0 ? w->dim[0] : w->dim[1] * int_of(n, "group", 1);
 }
 
+static bool reads(const Onnx__NodeProto *n, const Value *v) {
+  for (size_t i = 0; v && i < n->n_input; i++)
+    if (strcmp(n->input[i], v->name) == 0) return true;
+  return false;
+}
+
+/* Zeros; of a module that is called again those that are there. */
+static Value *find_bias(OnnxReader *r, const Placeholder *p, const Value *w, Dim width) {
+  Value *bias = value_of(r, p);
+  if (bias) return bias;
+  const char *name = arena_print(r->arena, "%.*s", (int)p->target.length, p->target.at);
+  void *zeros = arena_alloc(r->arena, (size_t)width * dtype_bytes(w->type));
+  bias = add_parameter(r, name, w, &(Shape){1, {width}}, zeros);
+  if (bias && w->told != TOLD_NOTHING) bias->told = p->parameter ? TOLD_PARAMETER : TOLD_NO_PARAMETER;
+  return bias;
+}
+
 static Status restore_bias(OnnxReader *r, Onnx__NodeProto *n, const Call *c) {
   static const char rule[] = "RemoveOptionalBiasFrom";
   const char *by = onnx_told_note(n, "pkg.onnxscript.rewriter.rule_name");
   const Placeholder *lost = NULL;
   size_t count = 0;
-  for (size_t i = 0; by && i < c->count; i++)
-    if (!value_of(r, c->read[i])) lost = c->read[i], count++;
-  const Value *w = count == 1 && n->n_input == 2 && strncmp(by, rule, sizeof rule - 1) == 0 ? initializer_at(r, n, 1)
-                                                                                            : NULL;
+  if (!by || strncmp(by, rule, sizeof rule - 1) != 0 || n->n_input != 2) return STATUS_OK;
+  for (size_t i = 0; i < c->count; i++)
+    if (!reads(n, value_of(r, c->read[i]))) lost = c->read[i], count++;
+  const Value *w = count == 1 ? initializer_at(r, n, 1) : NULL;
   Dim width = w ? width_of(n, &w->shape) : 0;
-  char **input = ARENA_ARRAY(r->arena, char *, 3);
   if (width <= 0) return STATUS_OK;
-  const char *name = arena_print(r->arena, "%.*s", (int)lost->target.length, lost->target.at);
-  Value *bias = add_parameter(r, name, w, &(Shape){1, {width}},
-                              arena_alloc(r->arena, (size_t)width * dtype_bytes(w->type)));
+  char **input = ARENA_ARRAY(r->arena, char *, 3);
+  const Value *bias = find_bias(r, lost, w, width);
   if (!input || !bias) return out_of_memory(r);
+  if (!shape_equal(&bias->shape, &(Shape){1, {width}})) return STATUS_OK;
   memcpy(input, n->input, 2 * sizeof *input);
   input[2] = (char *)(uintptr_t)bias->name;
   n->input = input;
   n->n_input = 3;
-  if (w->told != TOLD_NOTHING) bias->told = lost->parameter ? TOLD_PARAMETER : TOLD_NO_PARAMETER;
   return STATUS_OK;
 }
 
@@ -286,6 +316,7 @@ Status onnx_undo(OnnxReader *r, Onnx__NodeProto *n, bool *done) {
   if (!r->placeholder_count || !read_call(r, n, &c)) return STATUS_OK;
   if (!r->keeps_merged) {
     TRY(separate_all(r, n, &c));
+    TRY(mark_replaced(r, n, &c));
     TRY(restore_bias(r, n, &c));
   }
   return restore_detach(r, n, &c);

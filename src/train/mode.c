@@ -19,7 +19,7 @@ void mode_mark_statistics(Graph *m) {
 }
 
 static bool trains(const Node *n) {
-  if (n->op == &op_batch_normalization) return batch_norm_trains(n);
+  if (n->op == &op_batch_normalization) return n->in_training || batch_norm_trains(n);
   const Value *on = n->op == &op_dropout && n->in_count > 2 ? n->in[2] : NULL;
   return on && on->kind == VALUE_CONSTANT && *(const uint8_t *)on->data;
 }
