@@ -5,6 +5,7 @@ many or too large to be kept. Run by hand:
   build/venv/bin/pip install scikit-learn skl2onnx onnxmltools lightgbm xgboost onnxruntime
   build/venv/bin/python tests/golden/make_ml.py
 """
+import copy
 import json
 import sys
 from pathlib import Path
@@ -13,6 +14,7 @@ import lightgbm
 import numpy as np
 import onnxruntime
 import xgboost
+from onnx import helper
 from onnxmltools.convert import convert_lightgbm, convert_xgboost
 from onnxmltools.convert.common.data_types import FloatTensorType as ToolsFloat
 from skl2onnx import to_onnx
@@ -26,17 +28,17 @@ from sklearn.ensemble import (AdaBoostClassifier, ExtraTreesRegressor, GradientB
                               HistGradientBoostingRegressor, IsolationForest, RandomForestClassifier,
                               RandomForestRegressor, VotingClassifier)
 from sklearn.feature_extraction import DictVectorizer
-from sklearn.feature_extraction.text import TfidfVectorizer
+from sklearn.feature_extraction.text import CountVectorizer, TfidfVectorizer
 from sklearn.impute import SimpleImputer
 from sklearn.linear_model import ElasticNet, LinearRegression, LogisticRegression, Ridge, SGDClassifier
 from sklearn.multiclass import OneVsRestClassifier
-from sklearn.naive_bayes import GaussianNB
+from sklearn.naive_bayes import BernoulliNB, GaussianNB, MultinomialNB
 from sklearn.neighbors import KNeighborsClassifier
 from sklearn.neural_network import MLPClassifier, MLPRegressor
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import (Binarizer, KBinsDiscretizer, MaxAbsScaler, MinMaxScaler, Normalizer, OneHotEncoder,
                                    OrdinalEncoder, PolynomialFeatures, RobustScaler, StandardScaler)
-from sklearn.decomposition import PCA
+from sklearn.decomposition import PCA, TruncatedSVD
 from sklearn.svm import SVC, SVR, LinearSVC, NuSVC, OneClassSVM
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
@@ -105,6 +107,21 @@ def dictionary():
     onnx = to_onnx(model, initial_types=[("x", DictionaryType(StringTensorType([1]), FloatTensorType([])))],
                    target_opset={"": 17, "ai.onnx.ml": 3})
     return onnx, {"x": rows[2]}, answers(model, rows[2:3])
+
+
+TEXTS = ["the cat sat on the mat", "dogs bark at the moon", "one cat and one dog", "the moon is bright tonight",
+         "birds sing in the morning", "Cats sleep all day long", "the dog chased the cat", "bright stars and the moon",
+         "morning birds and evening bats", "sleepy dogs on the mat"]
+TOPICS = [0, 1, 0, 1, 2, 0, 0, 1, 2, 1]
+
+
+def text(*steps):
+    """Of texts, one for each row."""
+    def make():
+        model = make_pipeline(*steps).fit(TEXTS, TOPICS)
+        onnx = to_onnx(model, initial_types=[("x", StringTensorType([None]))])
+        return onnx, {"x": np.array(TEXTS[:ROWS], dtype=object)}, answers(model, TEXTS[:ROWS])
+    return make
 
 
 def lgbm(model, data):
@@ -197,6 +214,16 @@ MODELS = {
     "neighbours_cdist": sk(KNeighborsClassifier(3), (IRIS[0][::5], IRIS[1][::5]), picked(IRIS[0]),
                            options={KNeighborsClassifier: {"optim": "cdist"}}),
     "bayes": sk(GaussianNB(), IRIS),
+    "text_counts": text(CountVectorizer(), LogisticRegression()),
+    "text_tfidf": text(TfidfVectorizer(), LogisticRegression()),
+    "text_bigrams": text(TfidfVectorizer(ngram_range=(1, 2)), LogisticRegression()),
+    "text_few": text(CountVectorizer(max_features=8), LogisticRegression()),
+    "text_bayes": text(TfidfVectorizer(), MultinomialNB()),
+    "text_bernoulli": text(CountVectorizer(binary=True), BernoulliNB()),
+    "text_svd": text(TfidfVectorizer(), TruncatedSVD(3, **SEED), LogisticRegression()),
+    "text_sgd": text(TfidfVectorizer(), SGDClassifier(loss="log_loss", **SEED)),
+    "text_stop_words": text(TfidfVectorizer(stop_words="english", sublinear_tf=True), LogisticRegression()),
+    "text_forest": text(CountVectorizer(lowercase=False), RandomForestClassifier(5, **SEED)),
     "lightgbm": lgbm(lightgbm.LGBMClassifier(**LGBM), (HOLES, IRIS[1])),
     "lightgbm_binary": lgbm(lightgbm.LGBMClassifier(**LGBM), CANCER),
     "lightgbm_regressor": lgbm(lightgbm.LGBMRegressor(**LGBM), DIABETES),
@@ -207,7 +234,8 @@ MODELS = {
 }
 del MODELS["lightgbm_category"]
 KEPT = ["logistic_names", "linear", "imputed", "columns", "dictionary", "tree", "forest", "isolation",
-        "svc_probability", "svr", "mlp", "neighbours", "lightgbm", "xgboost_binary", "boosted_regressor"]
+        "svc_probability", "svr", "mlp", "neighbours", "text_bigrams", "text_few", "lightgbm", "xgboost_binary",
+        "boosted_regressor"]
 
 
 def tensor(x):
@@ -221,6 +249,9 @@ def tensor(x):
 
 def runtime(onnx, feeds):
     """What ONNX Runtime says, where it runs here: of a map the values in the order of its keys."""
+    for node in onnx.graph.node:
+        if node.op_type == "StringNormalizer":  # its default, en_US, may not be installed
+            node.attribute.append(helper.make_attribute("locale", "C"))
     session = onnxruntime.InferenceSession(onnx.SerializeToString())
     flat = lambda y: np.array([[row[k] for k in sorted(row)] for row in y]) if isinstance(y, list) else y
     return {o.name: flat(y) for o, y in zip(session.get_outputs(), session.run(None, feeds))}
@@ -239,7 +270,7 @@ def main():
             continue
         case = dict(inputs={k: tensor(v) for k, v in feeds.items()}, answers={k: tensor(v) for k, v in wanted.items()})
         try:
-            case["runtime"] = {k: tensor(v) for k, v in runtime(onnx, feeds).items()}
+            case["runtime"] = {k: tensor(v) for k, v in runtime(copy.deepcopy(onnx), feeds).items()}
         except Exception as error:
             print(name, "does not run in ONNX Runtime:", str(error).split("\n")[0][:150])
         for folder in ([every] if every else []) + ([HERE / "ml"] if name in KEPT else []):
