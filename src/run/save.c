@@ -12,6 +12,7 @@
 #include "train/lora.h"
 #include "train/lora_merge.h"
 #include "train/loss.h"
+#include "train/master.h"
 
 const void *trainlet_session_result(const TrainletSession *s, size_t *bytes) {
   return *bytes = s->result_bytes, s->result.data;
@@ -249,7 +250,7 @@ static Graph *plain_graph(TrainletSession *s, Value *const *wanted, int count, u
   if (take_calibration(s, g) != STATUS_OK) return NULL;
   for (int i = 0; i < g->value_count; i++)
     if (g->values[i]->kind == VALUE_STATE) g->values[i]->kind = VALUE_CONSTANT, g->values[i]->initializer = true;
-  if (put_adapters(g, adapters) != STATUS_OK) return NULL;
+  if (put_adapters(g, adapters) != STATUS_OK || master_undo(g) != STATUS_OK) return NULL;
   forget_training(g);
   return g;
 }

@@ -286,7 +286,7 @@ static Status append_training(TrainletArtifacts *a, Graph *g, Value *loss, bool 
   if (!left)
     return error_set(&a->error, STATUS_INVALID_ARGUMENT, NULL,
                      "no parameter is left to train: the loss depends on none that is not frozen%s",
-                     a->requires_grad.count ? "" : "; without requiresGrad those train that a layer reads as a weight");
+                     artifacts_left_hint(a));
   for (int i = count; i < count + input_count; i++)
     if (grads[i]) TRY(yield_add_input_gradient(g, wrt[i], grads[i]));
   return graph_add_input(g, reset);

@@ -37,11 +37,15 @@ static void put_first(Graph *m) {
   m->nodes[0] = last;
 }
 
+void computed_read_instead(Graph *m, const Value *v, Value *made) {
+  put_first(m);
+  for (int i = 1; i < m->node_count; i++) read_instead(m->nodes[i], v, made);
+}
+
 static Status tie(Graph *m, Value *v, Value *to) {
   Value *transposed = emit(m, "Transpose", to);
   if (!transposed) return out_of_memory(m);
-  put_first(m);
-  for (int i = 1; i < m->node_count; i++) read_instead(m->nodes[i], v, transposed);
+  computed_read_instead(m, v, transposed);
   v->initializer = false; /* nothing reads it */
   return STATUS_OK;
 }
@@ -63,8 +67,7 @@ static Status mask(Graph *m, Value *v) {
   for (size_t i = 0; ones && i < count; i++) ones[i] = ((const float *)v->data)[i] != 0;
   Value *masked = ones ? emit(m, "Mul", v, graph_constant(m, NULL, DTYPE_FLOAT32, &v->shape, ones)) : NULL;
   if (!masked) return out_of_memory(m);
-  put_first(m);
-  for (int i = 1; i < m->node_count; i++) read_instead(m->nodes[i], v, masked);
+  computed_read_instead(m, v, masked);
   v->computed_changed = false;
   return STATUS_OK;
 }

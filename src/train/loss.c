@@ -259,7 +259,9 @@ Value *loss_append(Graph *g, const LossOptions *options, const Value *from) {
   if (wrong) return error_set(g->error, STATUS_INVALID_ARGUMENT, NULL, "loss %s: %s", rows[o->kind].name, wrong), NULL;
   if (!*rows[o->kind].append) return part_missing(g->error, rows[o->kind].name), NULL;
   if (g->error->status != STATUS_OK) return NULL;
-  if (scores->type == DTYPE_FLOAT32) return (*rows[o->kind].append)(g, o, scores);
+  if (dtype_is_float(scores->type) && scores->type != DTYPE_FLOAT32)
+    scores = emit_with(g, "Cast", ATTRS(attr_of_int("to", DTYPE_FLOAT32)), scores);
+  if (!scores || scores->type == DTYPE_FLOAT32) return scores ? (*rows[o->kind].append)(g, o, scores) : NULL;
   error_set(g->error, STATUS_INVALID_ARGUMENT, NULL, "the loss needs float32 scores, '%.100s' is %s", scores->name,
             dtype_name(scores->type));
   return NULL;

@@ -76,7 +76,11 @@ static Status copy_dropout(Graph *to, Node *n, Value *const *in, bool training) 
 static Status copy_in_mode(Graph *to, Node *n, bool training) {
   Value **in = ARENA_ARRAY(to->arena, Value *, n->in_count);
   if (!in) return error_set(to->error, STATUS_OUT_OF_MEMORY, n->name, "out of memory for the training graph");
-  for (int i = 0; i < n->in_count; i++) in[i] = n->in[i] ? n->in[i]->twin : NULL;
+  for (int i = 0; i < n->in_count; i++) {
+    in[i] = n->in[i] ? n->in[i]->twin : NULL;
+    bool passes = n->op == &op_cast || n->op == &op_identity;
+    if (passes && !in[i]) return STATUS_OK; /* of statistics that a BatchNormalization does not give */
+  }
   if (n->op == &op_batch_normalization) return copy_batch_norm(to, n, in, training);
   if (n->op == &op_dropout) return copy_dropout(to, n, in, training);
   return copy_node(to, n, n->op, (AttrList){n->attrs, n->attr_count}, in, n->in_count, n->out_count, n->out_count);

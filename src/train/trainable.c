@@ -4,6 +4,7 @@
 #include "ops/ops.h"
 #include "train/artifacts.h"
 #include "train/buffer.h"
+#include "train/master.h"
 #include "train/mode.h"
 #include "train/untie.h"
 
@@ -30,7 +31,7 @@ static bool is_of_group_norm(const TrainletArtifacts *a, const Value *v) {
 
 const char *artifacts_frozen_because(const TrainletArtifacts *a, const Value *v) {
   if (v->quantized) return "it is of a weight that quantizeFrozen has quantized";
-  if (v->type != DTYPE_FLOAT32) return "only float32 is trained";
+  if (v->type != DTYPE_FLOAT32) return "only float32, float16 and bfloat16 are trained";
   if (!mode_is_parameter(v)) return "the shapes of other values follow from it";
   if (v->statistic) return "it is a running statistic";
   if (names_match(&a->frozen, v->name)) return "the option frozen names it";
@@ -47,6 +48,29 @@ const char *artifacts_frozen_because(const TrainletArtifacts *a, const Value *v)
   return a->weights.of[v->index].count ? "no operator reads it as a weight, bias or scale" : "no operator reads it";
 }
 
+static bool is_statistic(const Readings *all) {
+  for (int i = 0; i < all->count; i++)
+    if (all->items[i].as == READ_STATISTIC) return true;
+  return false;
+}
+
+/* Those that would train as float32, and running statistics. */
+static Status make_masters(TrainletArtifacts *a, bool *made) {
+  Graph *m = a->model;
+  int count = m->value_count;
+  for (int i = 0; i < count; i++) {
+    Value *v = m->values[i];
+    bool learned = v->told == TOLD_PARAMETER || weights_learned(&a->weights, v) ||
+                   weights_may_be_learned(&a->weights, v);
+    if (!master_wanted(v) || names_match(&a->frozen, v->name)) continue;
+    if (a->requires_grad.count) learned = names_match(&a->requires_grad, v->name);
+    if (!learned && !is_statistic(&a->weights.of[v->index])) continue;
+    TRY(master_make(m, v));
+    *made = true;
+  }
+  return STATUS_OK;
+}
+
 Status artifacts_read_weights(TrainletArtifacts *a) {
   Graph *m = a->model;
   if (a->untie && a->by_training_info)
@@ -55,9 +79,19 @@ Status artifacts_read_weights(TrainletArtifacts *a) {
   mode_mark_statistics(m);
   TRY(weights_read(m, &a->building, &a->weights));
   if (a->by_training_info) return STATUS_OK;
+  bool made = false;
+  TRY(make_masters(a, &made));
+  if (made) TRY(weights_read(m, &a->building, &a->weights));
   TRY(untie(m, &a->weights, !a->keeps_merged, a->untie));
   mode_mark_statistics(m);
   return weights_read(m, &a->building, &a->weights);
+}
+
+const char *artifacts_left_hint(const TrainletArtifacts *a) {
+  for (int i = 0; i < a->model->value_count; i++)
+    if (a->model->values[i]->initializer && a->model->values[i]->type == DTYPE_FLOAT64)
+      return "; float64 weights do not train: export the model in float32, as by model.float()";
+  return a->requires_grad.count ? "" : "; without requiresGrad those train that a layer reads as a weight";
 }
 
 /* A pattern that also matches it is no slip of the pen. */

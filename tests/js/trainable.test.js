@@ -5,7 +5,7 @@ import { readFileSync } from 'node:fs';
 import path from 'node:path';
 import test from 'node:test';
 import { mnistFolder } from '../../js/cli/arrays.js';
-import { generateArtifacts, parametersOf, Tensor, TrainingSession } from '../../js/index.js';
+import { generateArtifacts, InferenceSession, parametersOf, Tensor, TrainingSession } from '../../js/index.js';
 import { info, message, node, onnxFile, weight } from '../bench/models/onnx_file.js';
 import { batchUnit } from '../golden/recipe.js';
 
@@ -188,6 +188,34 @@ test('of TorchScript, which does not note what is a parameter, names and content
     assert.deepEqual(await ask(sure), [[]], sure);
   const reasons = (await parametersOf(read('rope-tables-script-eval'), HERE)).map(({ reason }) => reason);
   assert.ok(reasons.includes('it is a mask, a table of waves or a filter, which no layer learns'), reasons.join());
+});
+
+test('a model of float16 trains float32 masters and is float16 again in the exported file', async () => {
+  const file = new Uint8Array(
+    readFileSync(new URL('../golden/cases/float16-mlp-dynamo-raw-train/model.onnx', import.meta.url)),
+  );
+  const { session, warnings } = await open(file, { loss: 'mse', batch: 'free' });
+  assert.deepEqual(warnings, []);
+  assert.deepEqual(trained(session).sort(), ['a.bias', 'a.weight', 'e.weight', 'h.bias', 'h.weight', 's']);
+  const exported = await session.exportModel();
+  assert.ok(exported.length < file.length, `${exported.length} of ${file.length} bytes`);
+  const again = await open(exported, { loss: 'mse', requiresGrad: ['h.weight'] });
+  assert.deepEqual(trained(again.session), ['h.weight']);
+  const [before, after] = await Promise.all([file, exported].map((bytes) => InferenceSession.create(bytes, HERE)));
+  const x0 = new Tensor('int64', BigInt64Array.of(1n, 2n, 3n, 4n, 5n), [1, 5]);
+  const [a, b] = [await before.run({ x0 }), await after.run({ x0 })];
+  assert.equal(b.y.type, 'float16');
+  assert.deepEqual(b.y.data, a.y.data);
+  for (const each of [session, again.session, before, after]) await each.release();
+});
+
+test('a model of float64 is refused in a sentence that names the type', async () => {
+  const weights = { w: { type: 'float64', dims: [4, 3], data: Float64Array.from({ length: 12 }, (_, i) => i / 12) } };
+  const ends = [[value('x', 'float64', 2, 4)], value('y', 'float64', 2, 3)];
+  await assert.rejects(open(model(['MatMul x w → y'], weights, ...ends), { loss: 'mse' }), {
+    code: 'invalid-argument',
+    message: /^no parameter is left to train: .*; float64 weights do not train: export the model in float32/,
+  });
 });
 
 test('parametersOf and one option freeze what requires_grad = False froze', async () => {

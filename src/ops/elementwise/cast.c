@@ -93,10 +93,14 @@ static void cast_run(const Node *n) {
   }
 }
 
+/* Gradients of float16 and bfloat16 stay float32, in which small ones are not lost. */
 static Status cast_grad(Grad *g) {
-  DType from = g->node->in[0]->type, to = g->node->out[0]->type;
+  DType from = g->node->in[0]->type, to = g->node->out[0]->type, type = g->dy[0]->type;
+  bool half = from == DTYPE_FLOAT16 || from == DTYPE_BFLOAT16;
   if (dtype_is_float(from) && dtype_is_float(to))
-    g->dx[0] = from == to ? g->dy[0] : emit_with(g->graph, "Cast", ATTRS(attr_of_int("to", from)), g->dy[0]);
+    g->dx[0] = type == from || (half && type == DTYPE_FLOAT32)
+                 ? g->dy[0]
+                 : emit_with(g->graph, "Cast", ATTRS(attr_of_int("to", from)), g->dy[0]);
   return STATUS_OK;
 }
 

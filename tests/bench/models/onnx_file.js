@@ -4,7 +4,7 @@
 import { batchUnit } from '../../golden/recipe.js';
 
 const encoder = new TextEncoder();
-export const TYPES = { float32: 1, uint8: 2, int8: 3, int32: 6, int64: 7, bool: 9, float16: 10 };
+export const TYPES = { float32: 1, uint8: 2, int8: 3, int32: 6, int64: 7, bool: 9, float16: 10, float64: 11 };
 
 function varint(n) {
   const bytes = [];
