@@ -45,7 +45,9 @@ export async function generate(session, ids, options = {}) {
   const made = [];
   while (made.length < maxTokens) {
     checkSignal(signal);
-    const scores = await reader.scores(all);
+    const scores = await reader.scores(all).catch((error) => {
+      throw / allows -?\d+ to \d+$/.test(error.message) ? outOfRange(all, `: ${error.message}`) : error;
+    });
     if (scores.includes(NaN)) throw outOfRange(all);
     const id = choose(scores, all);
     all.push(id);
@@ -57,11 +59,11 @@ export async function generate(session, ids, options = {}) {
   return { ids: made, stopped: 'max-tokens' };
 }
 
-/** @param {readonly number[]} all */
-const outOfRange = (all) =>
+/** @param {readonly number[]} all @param {string} [index] that the model has met */
+const outOfRange = (all, index = '') =>
   invalid(
     `generate: there are no scores after ${all.length} tokens: one is none of the vocabulary, ` +
-      'or the model has fewer positions',
+      `or the model has fewer positions${index}`,
   );
 
 /** @param {string} what @param {unknown} ids @returns {number[]} */
