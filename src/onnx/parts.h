@@ -36,6 +36,8 @@ Status onnx_outputs_read(OnnxReader *r);
 Status onnx_told_read(OnnxReader *r);                                   /* Value.told, of initializers read before */
 Status onnx_told_read_node(OnnxReader *r, const Onnx__NodeProto *from); /* Node.module, notes on gradients */
 const char *onnx_told_note(const Onnx__NodeProto *n, const char *key);  /* NULL: there is none */
+/* Attributes of a Loop, and one more if a note says that it is an embedding bag (ops/control/embedding_bag.h). */
+Status onnx_told_read_loop(OnnxReader *r, const Onnx__NodeProto *from, Attr **attrs, int *count);
 /* The parameter that v is, or from which it was computed; NULL where the file does not say. */
 const Placeholder *onnx_told_placeholder(const OnnxReader *r, const Value *v);
 

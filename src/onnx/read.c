@@ -395,11 +395,12 @@ static Status read_node(Reader *r, const Onnx__NodeProto *n) {
                    onnx_node_title(n));
   Attr *attrs;
   Value **in;
-  int in_count;
+  int in_count, attr_count = (int)n->n_attribute;
   TRY(onnx_attrs_read(n, onnx_node_title(n), r->arena, r->error, &attrs));
   TRY(read_inputs(r, n, attrs, &in, &in_count));
+  TRY(onnx_told_read_loop(r, n, &attrs, &attr_count));
   return graph_add(r->graph, &(Added){op_of(n), n->name, in, in_count, (const char *const *)n->output, (int)n->n_output,
-                                      attrs, (int)n->n_attribute});
+                                      attrs, attr_count});
 }
 
 /* PyTorch's exporter notes with each node which of its rules have made it. */

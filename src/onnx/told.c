@@ -12,6 +12,7 @@
  *           b_mask: BUFFER target='mask' persistent=True
  *   value   'embedding_1' is folded_from "['arange', 'val_4', 'wpe.weight']" */
 #include <ctype.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "graph/notes.h"
@@ -179,6 +180,35 @@ static void find_attributes(const OnnxReader *r) {
     Value *v = r->graph->values[i];
     if (v->initializer && !isdigit((unsigned char)*v->name) && !strpbrk(v->name, ":/")) v->told = TOLD_ATTRIBUTE;
   }
+}
+
+/* Where argument `i` of a call begins; NULL where there are fewer. */
+static const char *argument(const char *list, int i) {
+  const char *end = list ? strchr(list, ')') : NULL;
+  for (; i && list; i--) list = (list = strchr(list, ',')) && list < end ? list + 1 : NULL;
+  return end ? list : NULL;
+}
+
+/* aten.embedding_bag.padding_idx](args = (%p_e_weight, %x, %offsets, False, 1, False, None, False, 2), kwargs = {}):
+ * the arguments from 4 and from 8 on are the mode and the padding, if any. */
+Status onnx_told_read_loop(OnnxReader *r, const Onnx__NodeProto *from, Attr **attrs, int *count) {
+  const char *call = onnx_told_note(from, "pkg.torch.onnx.fx_node");
+  if (!call || strcmp(from->op_type, "Loop") != 0 || !strstr(call, "kwargs = {}")) return STATUS_OK;
+  bool is_bag = strstr(call, "aten.embedding_bag") || strstr(call, "aten._embedding_bag");
+  const char *list = is_bag ? strstr(call, "(args = (") : NULL;
+  if (!list) return STATUS_OK;
+  const char *mode = argument(list, 4), *padding = argument(list, 8);
+  int64_t *ints = ARENA_ARRAY(r->arena, int64_t, 2);
+  Attr *more = ARENA_ARRAY(r->arena, Attr, *count + 1);
+  if (!ints || !more) return error_set(r->error, STATUS_OUT_OF_MEMORY, NULL, "out of memory for a node's attributes");
+  bool pads = padding && !strchr(" N", padding[1]);
+  ints[0] = mode ? atoi(mode) : 0;
+  ints[1] = pads ? atoi(padding) : 0;
+  if (*count) memcpy(more, *attrs, (size_t)*count * sizeof *more);
+  more[*count] = attr_of_ints("embedding_bag", ints, 1 + pads);
+  *attrs = more;
+  ++*count;
+  return STATUS_OK;
 }
 
 Status onnx_told_read(OnnxReader *r) {

@@ -11,6 +11,7 @@
 #include "graph/known.h"
 #include "graph/subgraph.h"
 #include "graph/op.h"
+#include "ops/control/embedding_bag.h"
 
 typedef struct Loop {
   const Node *n;
@@ -127,6 +128,9 @@ static Status loop_compose(Compose *c) {
   const Node *n = c->node;
   Loop l;
   int64_t condition;
+  bool is_bag;
+  TRY(embedding_bag_compose(c, &is_bag));
+  if (is_bag) return STATUS_OK;
   TRY(loop_open(&l, n));
   TRY(read_scalar(n, 0, INT64_MAX, &l.trips));
   TRY(read_scalar(n, 1, true, &condition));
