@@ -55,6 +55,11 @@ void onnx_training_read(const Onnx__ModelProto *model, Arena *arena, OnnxTrainin
 /* Sets type, shape and data of `out`, a VALUE_CONSTANT; `what` and `name` say in errors which tensor it is. */
 Status onnx_tensor_read(const Onnx__TensorProto *t, const char *what, const char *name, Arena *arena, Error *error,
                         Value *out);
+/* The same of a sparse tensor: zeros but for its values. */
+Status onnx_sparse_read(const Onnx__SparseTensorProto *from, const char *what, const char *name, Arena *arena,
+                        Error *error, Value *out);
+/* Of a graph's sparse initializer `i`, which is named as its values are. */
+Status onnx_sparse_initializer_read(const Onnx__GraphProto *from, size_t i, Arena *arena, Error *error, Value *out);
 
 /* t itself, or where its numbers have 4 bits, the same in 8. NULL with a sentence, or without memory. */
 Onnx__TensorProto *onnx_tensor_widen(Onnx__TensorProto *t, Arena *arena, Error *error);

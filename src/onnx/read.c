@@ -160,9 +160,11 @@ static bool is_only_dequantized(Reader *r, const char *name) {
 }
 
 static Status read_initializers(Reader *r) {
-  if (r->from->n_sparse_initializer)
-    return error_set(r->error, STATUS_UNSUPPORTED_OP, NULL,
-                     "the model keeps weights as sparse tensors, which we do not read");
+  for (size_t i = 0; i < r->from->n_sparse_initializer; i++) {
+    Value tensor;
+    TRY(onnx_sparse_initializer_read(r->from, i, r->arena, r->error, &tensor));
+    TRY(add_constant(r, tensor.name, &tensor, true));
+  }
   for (size_t i = 0; i < r->from->n_initializer; i++) {
     Onnx__TensorProto *t = r->from->initializer[i], *wide;
     if (!has_name(t->name)) return error_set(r->error, STATUS_INVALID_MODEL, NULL, "initializer %zu has no name", i);
@@ -202,6 +204,8 @@ Status onnx_constant_read(const Onnx__NodeProto *n, Arena *arena, Error *error, 
   if (n->n_output != 1 || !has_name(n->output[0]) || n->n_attribute != 1)
     return error_set(error, STATUS_INVALID_MODEL, node, "Constant '%.128s' must have one output and one attribute",
                      node);
+  if (n->attribute[0]->sparse_tensor)
+    return onnx_sparse_read(n->attribute[0]->sparse_tensor, "Constant", node, arena, error, out);
   Attr *a;
   TRY(onnx_attrs_read(n, node, arena, error, &a));
   const Value *tensor = a->kind == ATTR_TENSOR && strcmp(a->name, "value") == 0 ? a->tensor : NULL;

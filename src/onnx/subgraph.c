@@ -63,9 +63,11 @@ static Status read_inputs(Reader *r) {
 }
 
 static Status read_initializers(Reader *r) {
-  if (r->from->n_sparse_initializer)
-    return error_set(r->error, STATUS_UNSUPPORTED_OP, NULL,
-                     "a subgraph keeps weights as sparse tensors, which we do not read");
+  for (size_t i = 0; i < r->from->n_sparse_initializer; i++) {
+    Value tensor;
+    TRY(onnx_sparse_initializer_read(r->from, i, r->arena, r->error, &tensor));
+    TRY(add_constant(r, tensor.name, &tensor));
+  }
   for (size_t i = 0; i < r->from->n_initializer; i++) {
     const Onnx__TensorProto *t = r->from->initializer[i];
     Value tensor = {0};
@@ -177,12 +179,13 @@ static Status name_slots(Reader *r) {
 
 Status onnx_subgraph_read(const Onnx__GraphProto *from, Arena *arena, Error *error, Subgraph *out) {
   Reader r = {from, graph_new(arena, error), arena, error, out};
-  if (from->n_node > SUBGRAPH_MAX || from->n_initializer > SUBGRAPH_MAX || from->n_input > PORTS_MAX ||
+  if (from->n_node > SUBGRAPH_MAX || from->n_initializer > SUBGRAPH_MAX ||
+      from->n_sparse_initializer > SUBGRAPH_MAX || from->n_input > PORTS_MAX ||
       from->n_output > PORTS_MAX)
     return error_set(error, STATUS_UNSUPPORTED_OP, NULL,
                      "subgraph '%.100s' has more than %d nodes or initializers, or more than %d inputs or outputs",
                      from->name ? from->name : "", SUBGRAPH_MAX, PORTS_MAX);
-  size_t constants = from->n_initializer + from->n_node;
+  size_t constants = from->n_initializer + from->n_sparse_initializer + from->n_node;
   *out = (Subgraph){.constants = ARENA_ARRAY(arena, Value, constants),
                     .constant_slots = ARENA_ARRAY(arena, int, constants),
                     .nodes = ARENA_ARRAY(arena, SubgraphNode, from->n_node),
