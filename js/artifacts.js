@@ -9,7 +9,7 @@ import { checkKeys, checkObject, checkSignal, invalid, sentenceOf, TrainletError
 import { later } from './later.js';
 import { open, PART_NAMES, readParts, sourcesOf } from './opening.js';
 import { isNode, locate, nodeModule } from './platform.js';
-import { readExternal, readSource } from './source.js';
+import { externalOf, readExternal, readSource } from './source.js';
 import { ARRAYS, pack, sizeOf } from './tensor.js';
 
 /**
@@ -83,9 +83,9 @@ const idle = new Map();
  */
 async function askOnce(method, model, options, settings, withoutWeights = false) {
   const constants = packConstants(options);
-  const { whole, inPieces } = externalOf(options);
   return await withClient(options, async (client) => {
     const bytes = await readSource('model', model, options);
+    const { whole, inPieces } = inTwo(externalOf(options, bytes));
     const external = await readExternal({ ...options, externalData: whole });
     const buffers = [bytes, ...external.map((file) => file.bytes)].map(({ buffer }) => buffer);
     const comes = inPieces || withoutWeights || options.weights !== undefined;
@@ -108,7 +108,7 @@ async function askOnce(method, model, options, settings, withoutWeights = false)
 const TOOLS = { checkSignal, invalid, locate, nodeModule, isNode, readSource, sentenceOf, TrainletError };
 
 /** What is in memory is given whole; of the rest the engine is handed one tensor after the other. */
-function externalOf(/** @type {EngineOptions} */ { externalData = {} }) {
+function inTwo(/** @type {Record<string, Source>} */ externalData) {
   const isWhole = (/** @type {Source} */ source) => source instanceof Uint8Array || source instanceof ArrayBuffer;
   const all = Object.entries(externalData);
   const [whole, others] = [true, false].map((one) => all.filter(([, source]) => isWhole(source) === one));
@@ -261,7 +261,7 @@ export async function compactArtifacts(artifacts, options = {}) {
     throw invalid(`compactArtifacts: weights are 'exact', 'float16' or 'int8', not ${String(weights)}`);
   const constants = packConstants(options);
   return await withClient(options, async (client) => {
-    const [parts, external] = [await readParts(sources, options), await readExternal(options)];
+    const { parts, external } = await readParts(sources, options);
     const buffers = [...parts, ...external].map(({ bytes }) => bytes.buffer);
     const file = await client.ask('compact', { parts, external, maxMemoryBytes, constants, weights }, buffers);
     await client.release();

@@ -46,5 +46,30 @@ export async function readFile(url, signal) {
   }
 }
 
-/** What a source has in it, be it a version of a checkpoint in a folder. @param {URL} url @param {AbortSignal} [signal] */
-export const fileOf = async (url, signal) => await contentOf(await readFile(url, signal));
+/**
+ * The files in which a model keeps data, beside it: those that it names, whose names go on from its own (model.onnx.data),
+ * in the same folder once links are followed, as in the Hub's cache.
+ * @param {URL} url @param {Uint8Array} model
+ */
+async function dataBeside(url, model) {
+  const [{ readdir, realpath }, { dirname }] = await Promise.all([nodeModule('fs/promises'), nodeModule('path')]);
+  const own = decodeURIComponent(url.pathname.slice(url.pathname.lastIndexOf('/') + 1));
+  const folder = dirname(await realpath(url));
+  const beside = /** @type {Record<string, URL>} */ ({});
+  for (const name of await readdir(new URL('.', url))) {
+    if (name.length <= own.length || !name.startsWith(own) || !Buffer.from(model.buffer).includes(name)) continue;
+    const place = new URL(encodeURIComponent(name), url);
+    if (dirname(await realpath(place)) === folder) beside[name] = place;
+  }
+  return beside;
+}
+
+/**
+ * What a source has in it, be it a version of a checkpoint in a folder; with a model, where its data is.
+ * @param {URL} url
+ * @param {AbortSignal} [signal]
+ */
+export async function fileOf(url, signal) {
+  const bytes = await contentOf(await readFile(url, signal));
+  return url.pathname.endsWith('.onnx') ? Object.assign(bytes, { beside: await dataBeside(url, bytes) }) : bytes;
+}

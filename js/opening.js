@@ -62,9 +62,10 @@ export function sourcesOf(where, artifacts) {
 
 /** @param {PartSource[]} sources @param {EngineOptions} options */
 export async function readParts(sources, options) {
-  return await Promise.all(
+  const parts = await Promise.all(
     sources.map(async ([name, which, source]) => ({ which, bytes: await readSource(name, source, options) })),
   );
+  return { parts, external: await readExternal(options, parts[0]?.bytes) };
 }
 
 /** @param {Client | undefined} client @param {string} maker */
@@ -96,10 +97,10 @@ export async function open(sources, options, make) {
   const constants = packConstants(options);
   const settings = { maxMemoryBytes, maxWork, passes: passes === 'none' ? [] : passes, bounds, constants };
   // while the worker starts, which is under way by then
-  const reading = Promise.resolve().then(() => Promise.all([readParts(sources, options), readExternal(options)]));
+  const reading = Promise.resolve().then(() => readParts(sources, options));
   reading.catch(() => {}); // told below, unless the engine's own trouble comes first
   return await withClient(options, async (client) => {
-    const [parts, external] = await reading;
+    const { parts, external } = await reading;
     const loaded = await client.ask(
       'load',
       { parts, external, ...settings },

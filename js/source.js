@@ -34,13 +34,22 @@ export async function readSource(name, source, { signal, onProgress, integrity =
 }
 
 /**
+ * Sources of external data: those that Node found beside the model (file.js), and what the caller gives.
+ * @param {EngineOptions} options
+ * @param {object} [model] its bytes
+ * @returns {NonNullable<EngineOptions['externalData']>}
+ */
+export const externalOf = ({ externalData }, model) => ({ .../** @type {any} */ (model)?.beside, ...externalData });
+
+/**
  * The files of external data in buffers that can be transferred: the one copy that is made of them on this side.
  * @param {EngineOptions} options
+ * @param {object} [model]
  * @returns {Promise<ExternalFile[]>}
  */
-export async function readExternal(options) {
+export async function readExternal(options, model) {
   return await Promise.all(
-    Object.entries(options.externalData ?? {}).map(async ([location, source]) => ({
+    Object.entries(externalOf(options, model)).map(async ([location, source]) => ({
       location,
       bytes: await readSource(`externalData['${location}']`, source, { ...options, integrity: {} }),
     })),
@@ -53,7 +62,8 @@ export async function readExternal(options) {
  * @param {AbortSignal | undefined} signal
  */
 async function read(source, progress, signal) {
-  if (source instanceof Uint8Array) return new Uint8Array(source);
+  if (source instanceof Uint8Array)
+    return Object.assign(new Uint8Array(source), 'beside' in source && { beside: source.beside });
   if (source instanceof ArrayBuffer) return new Uint8Array(source.slice(0));
   if (source instanceof Blob) return new Uint8Array(await source.arrayBuffer());
   if (source instanceof Response) return await readResponse(source, progress);

@@ -399,9 +399,9 @@ export interface EngineOptions {
   integrity?: Readonly<Record<string, string>>;
   /**
    * The files in which models keep data (ONNX's external_data), by the location that the model gives: `{
-   * 'model.onnx.data': 'model.onnx.data' }`. They are looked for here and nowhere else; a path is only a name, in which
-   * a leading `./` is ignored. The second file of an ONNX Runtime checkpoint (of 1.8 GB or more) is `checkpoint.data`.
-   * Bytes are copied, never transferred. `generateArtifacts` and `parametersOf` never have a URL, a path or a Blob in
+   * 'model.onnx.data': 'model.onnx.data' }`. They are looked for here, and in Node beside a model that is a path, if
+   * their names continue the model's own. A location is only a name, in which a leading `./` is ignored. The second
+   * file of an ONNX Runtime checkpoint (of 1.8 GB or more) is `checkpoint.data`. Bytes are copied, never transferred. `generateArtifacts` and `parametersOf` never have a URL, a path or a Blob in
    * memory as a whole: they read one tensor after the other (of a server by ranges; one that gives none is asked for
    * the whole, as a Blob).
    */

@@ -52,8 +52,9 @@ static size_t bytes_of_dims(const Onnx__TensorProto *t) {
 static Status absent(Resolver *r, Title title, const char *location) {
   Arena scratch = {0};
   error_set(r->error, STATUS_INVALID_MODEL, title.node,
-            "%s '%.100s' keeps its data in '%.100s': give the bytes of that file in externalData, %.200s", title.what,
-            title.name, location, external_contents(r->external, &scratch));
+            "%s '%.100s' keeps its data in '%.100s': give the bytes of that file in externalData, %.200s; if it lies "
+            "there: externalData: { '%.100s': '%.100s' }",
+            title.what, title.name, location, external_contents(r->external, &scratch), location, location);
   arena_free(&scratch);
   return r->error->status;
 }

@@ -25,7 +25,8 @@ static Status read_parts(Sparse *s, Arena *arena) {
   TRY(onnx_tensor_read(t->indices, s->what, s->name, arena, s->error, &s->indices));
   const Shape *at = &s->indices.shape;
   s->count = shape_elements(&s->values.shape);
-  if (s->values.shape.rank != 1 || s->values.type == DTYPE_STRING) return refuse(s, "whose values are no vector of numbers");
+  if (s->values.shape.rank != 1 || s->values.type == DTYPE_STRING)
+    return refuse(s, "whose values are no vector of numbers");
   bool fits = at->rank == 1 || (at->rank == 2 && (size_t)at->dim[1] == t->n_dims);
   if (!fits || s->indices.type != DTYPE_INT64 || (size_t)at->dim[0] != s->count)
     return refuse(s, "whose indices do not fit its values and dims");

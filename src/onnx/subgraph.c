@@ -179,9 +179,8 @@ static Status name_slots(Reader *r) {
 
 Status onnx_subgraph_read(const Onnx__GraphProto *from, Arena *arena, Error *error, Subgraph *out) {
   Reader r = {from, graph_new(arena, error), arena, error, out};
-  if (from->n_node > SUBGRAPH_MAX || from->n_initializer > SUBGRAPH_MAX ||
-      from->n_sparse_initializer > SUBGRAPH_MAX || from->n_input > PORTS_MAX ||
-      from->n_output > PORTS_MAX)
+  if (from->n_node > SUBGRAPH_MAX || from->n_initializer > SUBGRAPH_MAX || from->n_sparse_initializer > SUBGRAPH_MAX ||
+      from->n_input > PORTS_MAX || from->n_output > PORTS_MAX)
     return error_set(error, STATUS_UNSUPPORTED_OP, NULL,
                      "subgraph '%.100s' has more than %d nodes or initializers, or more than %d inputs or outputs",
                      from->name ? from->name : "", SUBGRAPH_MAX, PORTS_MAX);

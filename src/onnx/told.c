@@ -202,8 +202,8 @@ Status onnx_told_read_loop(OnnxReader *r, const Onnx__NodeProto *from, Attr **at
   Attr *more = ARENA_ARRAY(r->arena, Attr, *count + 1);
   if (!ints || !more) return error_set(r->error, STATUS_OUT_OF_MEMORY, NULL, "out of memory for a node's attributes");
   bool pads = padding && !strchr(" N", padding[1]);
-  ints[0] = mode ? atoi(mode) : 0;
-  ints[1] = pads ? atoi(padding) : 0;
+  ints[0] = mode ? strtoll(mode, NULL, 10) : 0;
+  ints[1] = pads ? strtoll(padding, NULL, 10) : 0;
   if (*count) memcpy(more, *attrs, (size_t)*count * sizeof *more);
   more[*count] = attr_of_ints("embedding_bag", ints, 1 + pads);
   *attrs = more;

@@ -4,11 +4,12 @@
  */
 
 import assert from 'node:assert/strict';
-import { readdirSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, readdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
+import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { test } from 'node:test';
-import { fileURLToPath } from 'node:url';
+import { fileURLToPath, pathToFileURL } from 'node:url';
 import { compileEngine } from '../../js/compile.js';
 import { Core } from '../../js/core.js';
 import { generateArtifacts, InferenceSession, TrainingSession } from '../../js/index.js';
@@ -178,7 +179,7 @@ test('a training session whose models have their data outside', async () => {
   const { 't.bin': _, ...rest } = externalData;
   await assert.rejects(
     lossesOf(moved, { externalData: rest }),
-    is('invalid-model', /in 't.bin': give the bytes of that file in externalData, which has 'e.bin', 'o.bin'$/),
+    is('invalid-model', /in 't.bin': give the bytes of that file in externalData, which has 'e.bin', 'o.bin'; if/),
   );
 });
 
@@ -231,7 +232,7 @@ for (const [what, entries, sentence, more] of [
   [
     'another location',
     { location: 'v.bin' },
-    /^initializer 'w' keeps its data in 'v.bin': give the bytes of that file in externalData, which has 'w.bin'$/,
+    /^initializer 'w' keeps its data in 'v.bin': give the bytes of that file in externalData, which has 'w.bin'; if it lies there: externalData: { 'v.bin': 'v.bin' }$/,
   ],
   ['no text', { location: '' }, /in '': give the bytes of that file in externalData/],
   ['an absolute path', { location: SELF }, /: give the bytes of that file in externalData/],
@@ -424,4 +425,40 @@ test('a checkpoint whose second file is missing or cut is refused', async () => 
     open({ 'checkpoint.data': data }, without),
     is('checkpoint-corrupt', /has its data in a second file, and the checkpoint has none/),
   );
+});
+
+test('a path alone finds the files beside the model that continue its name, and no others', async () => {
+  const folder = mkdtempSync(path.join(tmpdir(), 'trainlet-beside-'));
+  const place = (...names) => path.join(folder, ...names);
+  const { model, data } = movedOut(INLINE, 'm.onnx.data');
+  const copies = { 'm.onnx': model, 'm.onnx.data': data, 'm.onnx.data.old': new Uint8Array(3) };
+  const other = movedOut(INLINE, 'secret.bin').model;
+  try {
+    mkdirSync(place('blobs'));
+    mkdirSync(place('links'));
+    for (const [name, bytes] of Object.entries(copies)) writeFileSync(place(name), bytes);
+    writeFileSync(place('other.onnx'), other);
+    writeFileSync(place('secret.bin'), data);
+    const whole = await logitsOf(INLINE);
+    assert.deepEqual(await logitsOf(place('m.onnx')), whole);
+    const expected = await generateArtifacts(INLINE, OPTIONS);
+    assert.deepEqual(await generateArtifacts(place('m.onnx'), OPTIONS), expected);
+    assert.deepEqual(await generateArtifacts(pathToFileURL(place('m.onnx')), OPTIONS), expected);
+
+    // A cache of links, whose files are in one folder.
+    writeFileSync(place('blobs', 'a'), model);
+    writeFileSync(place('blobs', 'b'), data);
+    symlinkSync(place('blobs', 'a'), place('links', 'm.onnx'));
+    symlinkSync(place('blobs', 'b'), place('links', 'm.onnx.data'));
+    assert.deepEqual(await logitsOf(place('links', 'm.onnx')), whole);
+    // A link out of the folder is not followed, and the model cannot name another file.
+    writeFileSync(place('blobs', 'm.onnx'), model);
+    symlinkSync(place('m.onnx.data'), place('blobs', 'm.onnx.data'));
+    const missing = /keeps its data in '.+': give the bytes of that file in externalData, which has nothing; if/;
+    await assert.rejects(logitsOf(place('blobs', 'm.onnx')), is('invalid-model', missing));
+    await assert.rejects(logitsOf(place('other.onnx')), is('invalid-model', missing));
+    await assert.rejects(generateArtifacts(place('other.onnx'), OPTIONS), is('invalid-model', missing));
+  } finally {
+    rmSync(folder, { recursive: true });
+  }
 });

@@ -1,6 +1,7 @@
 /** The common slips of a first hour: each is one sentence that says what came, and what to do. */
 
 import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { after, before, test } from 'node:test';
@@ -79,8 +80,8 @@ const SLIPS = {
   'an array': [make([8, 8]), `${SOURCE} an array`],
   'a promise': [make(Promise.resolve(bytes('')), {}), `${SOURCE} a promise: await it`],
   'missing external data': [
-    make(EXTERNAL),
-    "initializer 'fc1.weight' keeps its data in 'one_file.onnx.data': give the bytes of that file in externalData, which has nothing",
+    make(readFileSync(EXTERNAL)),
+    "initializer 'fc1.weight' keeps its data in 'one_file.onnx.data': give the bytes of that file in externalData, which has nothing; if it lies there: externalData: { 'one_file.onnx.data': 'one_file.onnx.data' }",
   ],
   'a loss for options': [make(MODEL, 'mse'), "generateArtifacts: options: wanted an object, not 'mse'"],
   'null for options': [make(MODEL, null), 'generateArtifacts: options: wanted an object, not null'],
