@@ -129,7 +129,7 @@ static bool is_one(const Untier *u, const Value *v, const Reading *a, const Read
 /* The first reading of what the i-th reads, in the order of the nodes; the last are the first nodes. */
 static int owner_of(const Untier *u, const Value *v, const Readings *all, int i) {
   const Reading *r = &all->items[i];
-  bool apart = r->as == READ_STATISTIC || (u->all && v->told <= TOLD_ATTRIBUTE) || (u->traces && is_replaced(r));
+  bool apart = r->as == READ_STATISTIC || u->all || (u->traces && is_replaced(r));
   for (int k = all->count - 1; k > i; k--)
     if (all->items[k].first == r->first) return k;
   for (int k = 0; k < all->count; k++) apart &= all->items[k].first != r->first || is_of_kind(&all->items[k], r);
