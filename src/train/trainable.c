@@ -117,8 +117,10 @@ Status artifacts_choose(TrainletArtifacts *a, bool *trained) {
 static Status check_patterns(TrainletArtifacts *a, const char *key, const NameList *list) {
   for (int i = 0; i < list->count; i++) {
     bool found = false;
-    for (int k = 0; k < a->model->value_count && !found; k++)
-      found = mode_is_parameter(a->model->values[k]) && name_matches(list->names[i], a->model->values[k]->name);
+    for (int k = 0; k < a->model->value_count && !found; k++) {
+      const Value *v = a->model->values[k];
+      found = (mode_is_parameter(v) || master_wanted(v)) && name_matches(list->names[i], v->name);
+    }
     if (!found)
       return error_set(&a->error, STATUS_INVALID_ARGUMENT, NULL, "%s '%.200s' matches no parameter of the model", key,
                        list->names[i]);
