@@ -84,6 +84,7 @@ static Status clone_node(Graph *to, Node *n) {
   if (!in || !names) return out_of_memory(to);
   for (int i = 0; i < n->in_count; i++) in[i] = twin_of(to, n->in[i]);
   for (int i = 0; i < n->out_count; i++) names[i] = n->out[i] && !n->out[i]->pin ? n->out[i]->name : "";
+  to->module = n->module;
   if (n->deferred.waits)
     TRY(graph_add(
         to, &(Added){n->op, n->name, in, n->in_count, names, n->out_count, n->attrs, n->attr_count, n->deferred.done}));
@@ -115,6 +116,7 @@ Graph *graph_clone(Graph *g, Arena *arena, Error *error, const Dim *numbers, Val
     if (g->inputs[i]->twin && !g->inputs[i]->pin && graph_add_input(to, g->inputs[i]->twin) != STATUS_OK) return NULL;
   for (int i = 0; i < g->node_count; i++)
     if (node_wanted(wanted, g->nodes[i]) && clone_node(to, g->nodes[i]) != STATUS_OK) return NULL;
+  to->module = NULL;
   for (int i = 0; i < output_count; i++)
     if (graph_add_output(to, twin_of(to, outputs[i])) != STATUS_OK) return NULL;
   return to;

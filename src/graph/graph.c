@@ -323,6 +323,7 @@ Node *graph_bare_node(Graph *g, const Added *a) {
   const char *first_out = a->out_names && a->out_count && a->out_names[0] && *a->out_names[0] ? a->out_names[0] : NULL;
   *n = (Node){.op = a->op,
               .whole = g->composing,
+              .module = g->module,
               .graph = g,
               .stream = g->first_stream + g->node_count,
               .in_count = a->in_count,

@@ -203,7 +203,8 @@ struct Graph {
   double work_composed, work_limit; /* those of composites, and the most they may be in a run; 0: WORK_DEFAULT */
   int inlined;                      /* how much of subgraphs was added (graph/subgraph.h) */
   Waiting waiting;
-  Node *composing; /* the node that is being made of others, the outermost; NULL: none */
+  Node *composing;    /* the node that is being made of others, the outermost; NULL: none */
+  const char *module; /* Node.module of the nodes that are added next */
   struct {
     const char **keys, **texts;
     int count, capacity;

@@ -13,10 +13,24 @@ static Status later(Graph *g) {
   return g->error->status;
 }
 
+const char *node_title(const Node *n, char text[TITLE_TEXT]) {
+  int at = snprintf(text, TITLE_TEXT, "%.40s '%.128s'", n->op->name, n->name);
+  if (n->whole) at += snprintf(text + at, TITLE_TEXT - at, " of %.40s '%.96s'", n->whole->op->name, n->whole->name);
+  if (n->module) snprintf(text + at, TITLE_TEXT - at, " in '%.64s'", n->module);
+  return text;
+}
+
+const char *value_title(const Value *v, char text[TITLE_TEXT]) {
+  char node[TITLE_TEXT];
+  if (v->producer) snprintf(text, TITLE_TEXT, "'%.96s' (of %s)", v->name, node_title(v->producer, node));
+  else snprintf(text, TITLE_TEXT, "'%.200s'", v->name);
+  return text;
+}
+
 static void write_sentence(const Node *n, Status status, const char *format, va_list args) {
-  char text[320];
+  char text[320], title[TITLE_TEXT];
   vsnprintf(text, sizeof text, format, args);
-  error_set(n->graph->error, status, n->name, "%s '%.128s': %s", n->op->name, n->name, text);
+  error_set(n->graph->error, status, n->name, "%s: %s", node_title(n, title), text);
 }
 
 PART(node_sentences, write_sentence);

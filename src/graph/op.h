@@ -164,6 +164,13 @@ const Op *op_find(const char *name);
 void op_see(const Op *op);
 void op_print_seen(Printer *p); /* those noted since the program began: operator DOMAIN.NAME, a line each */
 
+/* ---- for messages: a name alone may be one that only the exporter has chosen ---- */
+enum { TITLE_TEXT = 400 };
+/* Gemm 'node_linear_1' in 'head.fc'; of a part: MatMul 'MatMul_3' of Einsum 'node_einsum' in 'attention'. */
+const char *node_title(const Node *n, char text[TITLE_TEXT]);
+/* 'linear_1' (of Gemm 'node_linear_1' in 'head.fc'); of what no node computes: 'x'. */
+const char *value_title(const Value *v, char text[TITLE_TEXT]);
+
 /* ---- for infer ---- */
 /* invalid-model (or another status): "Gemm 'fc1': " + the sentence. */
 Status node_fail(const Node *n, Status status, const char *format, ...) __attribute__((format(printf, 3, 4)));

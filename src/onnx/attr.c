@@ -55,10 +55,18 @@ static Status read_subgraph(const Onnx__AttributeProto *a, Arena *arena, Error *
   return part_onnx_subgraph(a->g, arena, error, s);
 }
 
-static Status attr_read(const Onnx__AttributeProto *a, const char *node, Arena *arena, Error *error, Attr *out) {
+static const char no_memory[] = "out of memory for the attributes of %.48s '%.128s'%s";
+
+static Status fail(const Onnx__NodeProto *n, Error *error, Status status, const char *sentence, const char *name) {
+  const char *title = onnx_node_title(n);
+  return error_set(error, status, title, sentence, n->op_type ? n->op_type : "", title, name);
+}
+
+static Status attr_read(const Onnx__NodeProto *n, const Onnx__AttributeProto *a, Arena *arena, Error *error,
+                        Attr *out) {
   if (!a->name || a->ref_attr_name)
-    return error_set(error, STATUS_INVALID_MODEL, node, "node '%.128s' has an attribute without a %s of its own", node,
-                     a->name ? "value" : "name");
+    return fail(n, error, STATUS_INVALID_MODEL, "%.48s '%.128s' has an attribute without a %s of its own",
+                a->name ? "value" : "name");
   const char *s;
   switch (attr_type(a)) {
     case ONNX__ATTRIBUTE_PROTO__ATTRIBUTE_TYPE__FLOAT: return *out = attr_of_float(a->name, a->f), STATUS_OK;
@@ -85,19 +93,18 @@ static Status attr_read(const Onnx__AttributeProto *a, const char *node, Arena *
     case ONNX__ATTRIBUTE_PROTO__ATTRIBUTE_TYPE__TYPE_PROTO:
       return *out = (Attr){.name = a->name}, STATUS_OK; /* of what an empty Optional would be */
     default:
-      return error_set(error, STATUS_UNSUPPORTED_OP, node,
-                       "node '%.128s' carries a value we do not read in its attribute '%.64s'", node, a->name);
+      return fail(n, error, STATUS_UNSUPPORTED_OP,
+                  "%.48s '%.128s' carries a value we do not read in its attribute '%.64s'", a->name);
   }
-  if (arena->failed)
-    return error_set(error, STATUS_OUT_OF_MEMORY, node, "out of memory for the attributes of node '%.128s'", node);
-  return error_set(error, STATUS_INVALID_MODEL, node,
-                   "node '%.128s': attribute '%.64s' does not hold a value of its type", node, a->name);
+  if (arena->failed) return fail(n, error, STATUS_OUT_OF_MEMORY, no_memory, "");
+  return fail(n, error, STATUS_INVALID_MODEL, "%.48s '%.128s': attribute '%.64s' does not hold a value of its type",
+              a->name);
 }
 
-Status onnx_attrs_read(const Onnx__NodeProto *from, const char *node, Arena *arena, Error *error, Attr **attrs) {
+Status onnx_attrs_read(const Onnx__NodeProto *from, Arena *arena, Error *error, Attr **attrs) {
   if (!(*attrs = ARENA_ARRAY(arena, Attr, from->n_attribute)))
-    return error_set(error, STATUS_OUT_OF_MEMORY, node, "out of memory for the attributes of node '%.128s'", node);
-  for (size_t i = 0; i < from->n_attribute; i++) TRY(attr_read(from->attribute[i], node, arena, error, &(*attrs)[i]));
+    return fail(from, error, STATUS_OUT_OF_MEMORY, no_memory, "");
+  for (size_t i = 0; i < from->n_attribute; i++) TRY(attr_read(from, from->attribute[i], arena, error, &(*attrs)[i]));
   return STATUS_OK;
 }
 

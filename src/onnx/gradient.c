@@ -51,7 +51,7 @@ static Status find_float(OnnxReader *r, const char *node, const char *name, Valu
 static Status gradient_of(OnnxReader *r, const Onnx__NodeProto *n, OnnxGradient *out) {
   const char *node = onnx_node_title(n);
   Attr *attrs;
-  TRY(onnx_attrs_read(n, node, r->arena, r->error, &attrs));
+  TRY(onnx_attrs_read(n, r->arena, r->error, &attrs));
   const Attr *xs = find_attr(attrs, n->n_attribute, "xs", ATTR_STRINGS),
              *zs = find_attr(attrs, n->n_attribute, "zs", ATTR_STRINGS);
   const Attr *y = find_attr(attrs, n->n_attribute, "y", ATTR_STRING);

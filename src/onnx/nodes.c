@@ -39,7 +39,7 @@ Status onnx_read_nodes(const uint8_t *bytes, size_t count, const External *exter
     if (n->n_input > NODES_MAX || n->n_output > NODES_MAX || n->n_attribute > NODES_MAX)
       return error_set(error, STATUS_INVALID_MODEL, n->name, "node %d has too many inputs, outputs or attributes", i);
     Attr *attrs;
-    TRY(onnx_attrs_read(n, or_empty(n->name), arena, error, &attrs));
+    TRY(onnx_attrs_read(n, arena, error, &attrs));
     nodes[i] = (OnnxNode){or_empty(n->op_type),
                           onnx_domain(n->domain),
                           or_empty(n->name),

@@ -33,9 +33,10 @@ typedef struct OnnxReader {
 Status onnx_frame_read(OnnxReader *r, const Onnx__ModelProto *model); /* opsets, metadata */
 Status onnx_body_read(OnnxReader *r);                                 /* constants, inputs, nodes */
 Status onnx_outputs_read(OnnxReader *r);
-Status onnx_told_read(OnnxReader *r);                                   /* Value.told, of initializers read before */
-Status onnx_told_read_node(OnnxReader *r, const Onnx__NodeProto *from); /* Node.module, notes on gradients */
-const char *onnx_told_note(const Onnx__NodeProto *n, const char *key);  /* NULL: there is none */
+Status onnx_told_read(OnnxReader *r);                                     /* Value.told, of initializers read before */
+Status onnx_told_read_module(OnnxReader *r, const Onnx__NodeProto *next); /* Graph.module */
+Status onnx_told_read_node(OnnxReader *r, const Onnx__NodeProto *from);   /* notes on gradients */
+const char *onnx_told_note(const Onnx__NodeProto *n, const char *key);    /* NULL: there is none */
 /* Attributes of a Loop, and one more if a note says that it is an embedding bag (ops/control/embedding_bag.h). */
 Status onnx_told_read_loop(OnnxReader *r, const Onnx__NodeProto *from, Attr **attrs, int *count);
 /* The parameter that v is, or from which it was computed; NULL where the file does not say. */
@@ -64,8 +65,7 @@ Status onnx_sparse_initializer_read(const Onnx__GraphProto *from, size_t i, Aren
 /* t itself, or where its numbers have 4 bits, the same in 8. NULL with a sentence, or without memory. */
 Onnx__TensorProto *onnx_tensor_widen(Onnx__TensorProto *t, Arena *arena, Error *error);
 
-/* The attributes of a node; `node` names it in errors. */
-Status onnx_attrs_read(const Onnx__NodeProto *from, const char *node, Arena *arena, Error *error, Attr **attrs);
+Status onnx_attrs_read(const Onnx__NodeProto *from, Arena *arena, Error *error, Attr **attrs);
 
 /* A node's subgraph; which names are captured from around it is found here. Nesting is bounded by wire.c. */
 Status onnx_subgraph_read(const Onnx__GraphProto *from, Arena *arena, Error *error, Subgraph *out);

@@ -207,7 +207,7 @@ Status onnx_constant_read(const Onnx__NodeProto *n, Arena *arena, Error *error, 
   if (n->attribute[0]->sparse_tensor)
     return onnx_sparse_read(n->attribute[0]->sparse_tensor, "Constant", node, arena, error, out);
   Attr *a;
-  TRY(onnx_attrs_read(n, node, arena, error, &a));
+  TRY(onnx_attrs_read(n, arena, error, &a));
   const Value *tensor = a->kind == ATTR_TENSOR && strcmp(a->name, "value") == 0 ? a->tensor : NULL;
   if (tensor) *out = *tensor;
   else if (!constant_of_numbers(a, out))
@@ -344,9 +344,10 @@ static Status unknown_input(Reader *r, const Onnx__NodeProto *n, const char *nam
     for (size_t k = 0; k < r->from->node[i]->n_output; k++)
       if (strcmp(r->from->node[i]->output[k], name) == 0)
         return error_set(r->error, STATUS_INVALID_MODEL, onnx_node_title(n),
-                         "%.48s '%.96s' reads '%.96s', which only node '%.96s' at or after it makes: nodes must be "
-                         "sorted, without cycles",
-                         n->op_type, onnx_node_title(n), name, onnx_node_title(r->from->node[i]));
+                         "%.48s '%.96s' reads '%.96s', which only %.48s '%.96s' at or after it makes: nodes must "
+                         "be sorted, without cycles",
+                         n->op_type, onnx_node_title(n), name, r->from->node[i]->op_type,
+                         onnx_node_title(r->from->node[i]));
   return error_set(r->error, STATUS_INVALID_MODEL, onnx_node_title(n),
                    "%.48s '%.96s' reads '%.96s', which nothing makes", n->op_type, onnx_node_title(n), name);
 }
@@ -400,7 +401,7 @@ static Status read_node(Reader *r, const Onnx__NodeProto *n) {
   Attr *attrs;
   Value **in;
   int in_count, attr_count = (int)n->n_attribute;
-  TRY(onnx_attrs_read(n, onnx_node_title(n), r->arena, r->error, &attrs));
+  TRY(onnx_attrs_read(n, r->arena, r->error, &attrs));
   TRY(read_inputs(r, n, attrs, &in, &in_count));
   TRY(onnx_told_read_loop(r, n, &attrs, &attr_count));
   return graph_add(r->graph, &(Added){op_of(n), n->name, in, in_count, (const char *const *)n->output, (int)n->n_output,
@@ -426,10 +427,12 @@ Status onnx_body_read(Reader *r) {
     bool done = false;
     if (r->trains) TRY(onnx_undo(r, r->from->node[i], &done));
     if (done) continue;
+    TRY(onnx_told_read_module(r, r->from->node[i]));
     TRY(read_node(r, r->from->node[i]));
     read_folded(r, r->from->node[i]);
     TRY(onnx_told_read_node(r, r->from->node[i]));
   }
+  r->graph->module = NULL;
   return STATUS_OK;
 }
 

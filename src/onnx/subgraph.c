@@ -128,7 +128,7 @@ static Status read_node(Reader *r, const Onnx__NodeProto *n) {
   if (!to->op)
     return error_set(r->error, STATUS_UNSUPPORTED_OP, title,
                      "node '%.128s' of a subgraph has an operator we lack there: %.48s", title, n->op_type);
-  TRY(onnx_attrs_read(n, title, r->arena, r->error, &attrs));
+  TRY(onnx_attrs_read(n, r->arena, r->error, &attrs));
   to->attrs = attrs;
   to->attr_count = (int)n->n_attribute;
   TRY(read_node_inputs(r, n, to));

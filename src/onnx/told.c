@@ -138,14 +138,15 @@ const char *onnx_told_note(const Onnx__NodeProto *n, const char *key) {
 }
 
 /* ['', 'model', 'model.fc', 'linear']: the last is the node's own, before it stands its module. */
-static Status read_module(const OnnxReader *r, const Onnx__NodeProto *from, Node *n) {
-  const char *list = onnx_told_note(from, "pkg.torch.onnx.name_scopes");
+Status onnx_told_read_module(OnnxReader *r, const Onnx__NodeProto *next) {
+  const char *list = onnx_told_note(next, "pkg.torch.onnx.name_scopes");
   Span last = {0}, module = {0}, name;
+  r->graph->module = NULL;
   while (list && (list = quoted(list, &name))) module = last, last = name;
   if (!module.length) return STATUS_OK;
-  n->module = arena_print(r->arena, "%.*s", (int)module.length, module.at);
-  return n->module ? STATUS_OK
-                   : error_set(r->error, STATUS_OUT_OF_MEMORY, NULL, "out of memory for the names of modules");
+  r->graph->module = arena_print(r->arena, "%.*s", (int)module.length, module.at);
+  return r->graph->module ? STATUS_OK
+                          : error_set(r->error, STATUS_OUT_OF_MEMORY, NULL, "out of memory for the names of modules");
 }
 
 /* The third argument of aten.embedding, where there is one: (%p_wte_weight, %input, 0). */
@@ -168,7 +169,6 @@ Status onnx_told_read_node(OnnxReader *r, const Onnx__NodeProto *from) {
   const char *call = onnx_told_note(from, "pkg.torch.onnx.fx_node");
   Value *v = from->n_output ? graph_find(r->graph, from->output[0]) : NULL;
   if (!v || !v->producer) return STATUS_OK;
-  TRY(read_module(r, from, v->producer));
   v->producer->in_training = call && strstr(call, "batch_norm_legit_functional"); /* else …_no_training */
   if (is_detached(from, call ? call : "")) return notes_add(r->graph, DETACHED_KEY, v->name, "");
   const char *padding = call && strcmp(from->op_type, "Gather") == 0 ? padding_in(r, call) : NULL;

@@ -9,7 +9,7 @@
 #include "train/mode.h"
 #include "train/untie.h"
 
-enum { WARNING_MAX = 512, LIST_MAX = 320, NAMED_MAX = 3 };
+enum { WARNING_MAX = 768, LIST_MAX = 480, ITEM_MAX = 240, NAMED_MAX = 3 };
 
 static bool add_letter(TrainletArtifacts *a, char letter) {
   char *grown = arena_list_grow(&a->building, a->warnings, a->warned, &a->warned_capacity, 1);
@@ -42,7 +42,8 @@ static bool is_open_pool(const Node *n) {
   return open;
 }
 
-/* One warning names every operator that keeps the artifacts from running in ONNX Runtime. */
+/* One warning names every operator that ONNX Runtime has, but cannot run as it is here; what it lacks cannot be in an
+ * .ort file at all. */
 void artifacts_warn_of_ours(TrainletArtifacts *a, const Graph *g) {
   char names[256] = "";
   for (int i = 0; i < g->node_count; i++) {
@@ -53,11 +54,6 @@ void artifacts_warn_of_ours(TrainletArtifacts *a, const Graph *g) {
     else if (op->flags & OP_OURS && !strstr(names, op->name))
       snprintf(names + at, sizeof names - at, "%s%s", at ? ", " : "", op->name);
   }
-  size_t at = strlen(names);
-  if (optimizer_model_is_ours(&a->optimizer))
-    snprintf(names + at, sizeof names - at, "%s%s optimizer", at ? ", " : "", optimizer_name(a->optimizer.kind));
-  at = strlen(names);
-  if (a->optimizer.clip_value > 0) snprintf(names + at, sizeof names - at, "%sclipGradValue", at ? ", " : "");
   if (*names) artifacts_warn(a, "onnxruntime-web does not run these artifacts, it lacks: %s", names);
 }
 
@@ -67,13 +63,14 @@ void artifacts_warn_of_opset(TrainletArtifacts *a) {
 }
 
 void artifacts_warn_of_batch(TrainletArtifacts *a, const Node *why) {
+  char title[TITLE_TEXT];
   if (!why) artifacts_warn(a, "the model was exported with a fixed batch, which is free now (batch: 'fixed' keeps it)");
   else
     artifacts_warn(
         a,
-        "the model was exported with a fixed batch, and %.60s '%.128s' keeps that from being changed: export it "
-        "with a free batch (dynamic_shapes, or dynamic_axes, of torch.onnx.export)",
-        why->op->name, why->name);
+        "the model was exported with a fixed batch, and %s keeps that from being changed: export it with a free batch "
+        "(dynamic_shapes, or dynamic_axes, of torch.onnx.export)",
+        node_title(why, title));
 }
 
 /* ---- which parameters train ---- */
@@ -103,18 +100,18 @@ static bool is_left_out(const TrainletArtifacts *a, const Value *v, bool trained
 static void describe(const TrainletArtifacts *a, const Value *v, char text[], size_t room) {
   const Readings *all = &a->weights.of[v->index];
   const Reading *last = all->count ? &all->items[all->count - 1] : NULL;
-  if (a->weights.infinite[v->index]) snprintf(text, room, "'%.50s' (not finite)", v->name);
-  else if (!last) snprintf(text, room, "'%.50s' (read by no operator)", v->name);
+  const char *flaw = a->weights.infinite[v->index] ? "not finite, " : "";
+  char title[TITLE_TEXT];
+  if (!last) snprintf(text, room, "'%.64s' (%sread by no operator)", v->name, flaw);
   else
-    snprintf(text, room, "'%.50s' (%s of %s '%.50s')", v->name, read_as_name(last->as), last->node->op->name,
-             last->node->name);
+    snprintf(text, room, "'%.64s' (%s%s of %s)", v->name, flaw, read_as_name(last->as), node_title(last->node, title));
 }
 
 typedef bool Listed(const TrainletArtifacts *a, const Value *v, bool trained);
 
 /* How many there are, and the first of them in `names`. */
 static int list_all(const TrainletArtifacts *a, const bool *trained, Listed *is_listed, char names[LIST_MAX]) {
-  char item[160];
+  char item[ITEM_MAX];
   int count = 0;
   *names = '\0';
   for (int i = 0; i < a->model->value_count; i++) {
@@ -181,11 +178,13 @@ static const Value *find_folded(const TrainletArtifacts *a, const bool *trained)
 
 static void warn_of_folded(TrainletArtifacts *a, const bool *trained) {
   const Value *first = find_folded(a, trained);
+  char layer[ITEM_MAX];
+  if (first) describe(a, first, layer, sizeof layer);
   if (first)
     artifacts_warn(a,
-                   "the exporter folded BatchNormalization into other layers, such as that of '%.100s', and dropped "
-                   "Dropout; to train with them, export with %s",
-                   first->name,
+                   "the exporter folded BatchNormalization into other layers, such as %s; to train with it, export "
+                   "with %s",
+                   layer,
                    a->model->folded ? "optimize=False after model.train()"
                                     : "training=torch.onnx.TrainingMode.TRAINING, do_constant_folding=False");
 }

@@ -308,7 +308,7 @@ static Status build_train_with(TrainletArtifacts *a, bool *trained, bool inputs)
   Graph *g = status == STATUS_OK ? forward_graph(a, still, &arena, &loss) : NULL;
   status = g ? append_training(a, g, loss, trained, inputs) : a->error.status;
   if (status == STATUS_OK) status = write_graph(a, g, TRAINLET_TRAIN);
-  if (status == STATUS_OK) artifacts_warn_of_ours(a, g);
+  if (status == STATUS_OK && a->types) artifacts_warn_of_ours(a, g);
   if (status == STATUS_OK) artifacts_warn_of_activations(a);
   arena_free(&arena);
   return status;

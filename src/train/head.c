@@ -110,12 +110,12 @@ static Status tell(Head *h, const char *key, const char *const *texts, int count
 }
 
 static Status check_features(Head *h, const Value *v) {
-  char dims[SHAPE_TEXT];
+  char dims[SHAPE_TEXT], title[TITLE_TEXT];
   Dim last = v->shape.rank > 1 ? v->shape.dim[v->shape.rank - 1] : -1;
   if (v->type == DTYPE_FLOAT32 && last > 0 && dim_is_number(last)) return STATUS_OK;
   return error_set(h->g->error, STATUS_INVALID_ARGUMENT, NULL,
-                   "head: features are float32 of (examples, …, a number of features), '%.128s' is %s %s", v->name,
-                   dtype_name(v->type), shape_print(&v->shape, dims));
+                   "head: features are float32 of (examples, …, a number of features), %s is %s %s",
+                   value_title(v, title), dtype_name(v->type), shape_print(&v->shape, dims));
 }
 
 static Value *put_layers(Head *h, Value *x) {

@@ -85,17 +85,17 @@ static Value *weighted_mean(Graph *g, Value *each, Value *weights) {
 /* ---- cross-entropy ---- */
 
 static bool check_classes(Graph *g, const LossOptions *o, const Value *scores) {
-  char text[SHAPE_TEXT];
+  char text[SHAPE_TEXT], title[TITLE_TEXT];
+  value_title(scores, title);
   if (scores->shape.rank < 2)
-    return error_set(g->error, STATUS_INVALID_ARGUMENT, NULL,
-                     "cross-entropy needs scores of shape (N, C, …), '%.100s' is %s", scores->name,
-                     shape_print(&scores->shape, text)),
+    return error_set(g->error, STATUS_INVALID_ARGUMENT, NULL, "cross-entropy needs scores of shape (N, C, …), %s is %s",
+                     title, shape_print(&scores->shape, text)),
            false;
   bool last = scores->shape.rank > 2 && classes_are_last(o, scores);
   Dim classes = scores->shape.dim[last ? scores->shape.rank - 1 : 1];
   if (!o->weights || !dim_is_number(classes) || classes == o->weight_count) return true;
   error_set(g->error, STATUS_INVALID_ARGUMENT, NULL,
-            "cross-entropy has %d class weights, the scores '%.100s' have %lld classes", o->weight_count, scores->name,
+            "cross-entropy has %d class weights, the scores %s have %lld classes", o->weight_count, title,
             (long long)classes);
   return false;
 }
@@ -262,16 +262,17 @@ Value *loss_append(Graph *g, const LossOptions *options, const Value *from) {
   if (dtype_is_float(scores->type) && scores->type != DTYPE_FLOAT32)
     scores = emit_with(g, "Cast", ATTRS(attr_of_int("to", DTYPE_FLOAT32)), scores);
   if (!scores || scores->type == DTYPE_FLOAT32) return scores ? (*rows[o->kind].append)(g, o, scores) : NULL;
-  error_set(g->error, STATUS_INVALID_ARGUMENT, NULL, "the loss needs float32 scores, '%.100s' is %s", scores->name,
-            dtype_name(scores->type));
+  char title[TITLE_TEXT];
+  error_set(g->error, STATUS_INVALID_ARGUMENT, NULL, "the loss needs float32 scores, %s is %s",
+            value_title(scores, title), dtype_name(scores->type));
   return NULL;
 }
 
 Status loss_check_scalar(Graph *g, const Value *loss) {
-  char text[SHAPE_TEXT];
+  char text[SHAPE_TEXT], title[TITLE_TEXT];
   if (loss->shape.rank < 1 || (loss->shape.rank == 1 && loss->shape.dim[0] == 1)) return STATUS_OK;
-  return error_set(g->error, STATUS_INVALID_ARGUMENT, NULL, "the loss '%.200s' must be one number, it is %s",
-                   loss->name, shape_print(&loss->shape, text));
+  return error_set(g->error, STATUS_INVALID_ARGUMENT, NULL, "the loss %s must be one number, it is %s",
+                   value_title(loss, title), shape_print(&loss->shape, text));
 }
 
 Value *loss_append_sum(Graph *g, const LossOptions *options, Value *const *parts, int count) {

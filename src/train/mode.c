@@ -107,7 +107,10 @@ Graph *mode_copy(Graph *m, const bool *still, Arena *arena, Error *error) {
                                    : graph_constant(to, v->name, v->type, &v->shape, v->data);
     if (!v->twin) return NULL;
   }
-  for (int i = 0; i < m->node_count; i++)
+  for (int i = 0; i < m->node_count; i++) {
+    to->module = m->nodes[i]->module;
     if (copy_in_mode(to, m->nodes[i], still && !still[i]) != STATUS_OK) return NULL;
+  }
+  to->module = NULL;
   return to;
 }

@@ -127,5 +127,4 @@ void optimizer_update(const Optimizer *o, int64_t step, float lr, float scale, f
  * from 0). The initial learning rate is in the model's metadata, trainlet.learning_rate; 1e-3, ONNX Runtime's, where
  * that is absent. */
 Status optimizer_model_read(const uint8_t *bytes, size_t count, const External *external, Error *error, Optimizer *out);
-bool optimizer_model_is_ours(const Optimizer *o); /* ONNX Runtime has no operator for it */
 Status optimizer_model_write(const Optimizer *o, Error *error, Block *out, size_t *out_bytes);

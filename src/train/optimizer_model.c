@@ -149,8 +149,6 @@ static bool runtime_has(const Optimizer *o) {
   return has;
 }
 
-bool optimizer_model_is_ours(const Optimizer *o) { return o->kind != OPTIMIZER_NONE && !runtime_has(o); }
-
 static OnnxNode clip_node(const Optimizer *o, const char **clipped, Attr *attr) {
   static const char *gradients = "gradients", norm_type[] = "InplaceClipGradNorm";
   bool by_value = o->clip_value > 0;

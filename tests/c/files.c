@@ -208,7 +208,7 @@ static void models_that_make_no_sense_are_refused(const void *argument) {
   const OnnxNode unsorted[] = {NODE("Relu", "second", "h", "y"), NODE("Relu", "first", "x", "h")};
   refuse_nodes(
       unsorted, 2, STATUS_INVALID_MODEL,
-      "Relu 'second' reads 'h', which only node 'first' at or after it makes: nodes must be sorted, without cycles");
+      "Relu 'second' reads 'h', which only Relu 'first' at or after it makes: nodes must be sorted, without cycles");
   const OnnxNode unmade[] = {NODE("Relu", "r", "h", "y")};
   refuse_nodes(unmade, 1, STATUS_INVALID_MODEL, "Relu 'r' reads 'h', which nothing makes");
   const OnnxNode twice[] = {NODE("Relu", "r", "x", "y"), NODE("Relu", "s", "x", "y")};

@@ -1,4 +1,4 @@
-// generateArtifacts names what onnxruntime-web lacks, in one warning, and says nothing when it lacks nothing.
+// generateArtifacts with ortFormat names what ONNX Runtime cannot run, in one warning; nobody else is told.
 
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
@@ -11,7 +11,8 @@ const golden = (/** @type {string} */ name) =>
 const warnings = async (
   /** @type {Uint8Array} */ model,
   /** @type {'adam' | { type: 'sgd', lr: number, momentum: number }} */ optimizer,
-) => (await generateArtifacts(model, { loss: 'mse', optimizer, batch: 'fixed', worker: false })).warnings;
+  ortFormat = true,
+) => (await generateArtifacts(model, { loss: 'mse', optimizer, batch: 'fixed', ortFormat, worker: false })).warnings;
 
 /** y (3) = x · w (3, 4) at one index a row. */
 function gatherModel() {
@@ -38,8 +39,11 @@ test('what onnxruntime-web runs brings no warning', async () => {
   for (const name of ['mlp_small', 'cnn_bn']) assert.deepEqual(await warnings(golden(name), 'adam'), []);
 });
 
-test('operators and optimizers it lacks are named in one warning', async () => {
-  const [warning, ...others] = await warnings(gatherModel(), { type: 'sgd', lr: 0.1, momentum: 0.9 });
-  assert.match(warning, /onnxruntime-web does not run these artifacts.*GatherNDGrad, sgd optimizer/);
+test('operators it lacks are named in one warning to whoever asks for its format', async () => {
+  const [warning, ...others] = await warnings(gatherModel(), 'adam');
+  assert.match(warning, /^onnxruntime-web does not run these artifacts, it lacks: GatherNDGrad$/);
   assert.deepEqual(others, []);
+  const momentum = /** @type {const} */ ({ type: 'sgd', lr: 0.1, momentum: 0.9 });
+  await assert.rejects(warnings(gatherModel(), momentum), { code: 'unsupported-op', message: /SGDOptimizer/ });
+  assert.deepEqual(await warnings(gatherModel(), momentum, false), []);
 });
