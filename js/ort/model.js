@@ -46,9 +46,10 @@ export function ortFormatOf(onnx) {
   const opsets = model.messages(8).map((opset) => ({ domain: opset.text(1), version: Number(opset.number(2)) }));
   const messages = graph.messages(1);
   const versionOf = (/** @type {string} */ domain) => opsets.find((opset) => opset.domain === domain)?.version ?? 1;
+  const taken = namesOf(graph, messages);
   const nodes = messages
     .filter((node) => node.text(4) !== 'Constant')
-    .flatMap((node) => nodesOf(node, versionOf(node.text(7))))
+    .flatMap((node) => nodesOf(node, versionOf(node.text(7)), taken))
     .map((node, index) => ({ ...node, index }));
   const tensors = [...graph.messages(5), ...constantsOf(messages)];
   const used = opsets.filter(({ domain }) => !domain || nodes.some((node) => node.domain === domain));
@@ -113,11 +114,24 @@ function refusing(Failure, work) {
   }
 }
 
-/** @param {Message} message @param {number} version of its domain's opset @returns {Node[]} */
-function nodesOf(message, version) {
+/** @param {Message} graph @param {Message[]} nodes @returns {Set<string>} */
+const namesOf = (graph, nodes) =>
+  new Set([
+    ...nodes.flatMap((node) => node.all(2).map(textOf)),
+    ...graph.messages(5).map(nameOf),
+    ...graph.messages(11).map((input) => input.text(1)),
+  ]);
+
+/**
+ * @param {Message} message
+ * @param {number} version of its domain's opset
+ * @param {Set<string>} taken names of the graph's values
+ * @returns {Node[]}
+ */
+function nodesOf(message, version, taken) {
   const [name, type, domain] = [message.text(3), message.text(4), message.text(7)];
   const [inputs, outputs] = [message.all(1).map(textOf), message.all(2).map(textOf)];
-  if (type === 'HardSwish' && !domain) return hardSwish(name, inputs, outputs, version);
+  if (type === 'HardSwish' && !domain) return hardSwish(name, inputs, outputs, version, taken);
   const operator = operatorOf(domain, type, version);
   if (!operator) throw lacking(name, domain, type);
   return [{ attributes: message.messages(5), index: 0, name, domain, type, inputs, outputs, operator }];
@@ -126,16 +140,19 @@ function nodesOf(message, version) {
 /**
  * y = x · HardSigmoid(x): ONNX Runtime has no kernel of its own for it, as it has for the pieces.
  * @param {string} name @param {string[]} inputs @param {string[]} outputs @param {number} version
+ * @param {Set<string>} taken
  * @returns {Node[]}
  */
-function hardSwish(name, [x], [y], version) {
+function hardSwish(name, [x], [y], version, taken) {
   const node = { attributes: [], index: 0, name, domain: '' };
   const [sigmoid, mul] = ['HardSigmoid', 'Mul'].map((type) => /** @type {Operator} */ (operatorOf('', type, version)));
   const defaults = new Map([
     ['alpha', String(1 / 6)],
     ['beta', '0.5'],
   ]);
-  const gate = `${y}/gate`;
+  let gate = `${y}/gate`;
+  while (taken.has(gate)) gate += '_';
+  taken.add(gate);
   return [
     {
       ...node,

@@ -119,5 +119,6 @@ Graph *graph_clone(Graph *g, Arena *arena, Error *error, const Dim *numbers, Val
   to->module = NULL;
   for (int i = 0; i < output_count; i++)
     if (graph_add_output(to, twin_of(to, outputs[i])) != STATUS_OK) return NULL;
+  to->origin = NULL;
   return to;
 }

@@ -58,7 +58,7 @@ static uint32_t name_hash(const char *s) { /* FNV-1a */
 }
 
 static const char *name_at(const Graph *g, const NameTable *t, int i) {
-  return t == &g->symbol_names ? g->symbols[i] : g->values[i]->name;
+  return t == &g->symbol_names ? g->symbols[i] : t == &g->reserved_names ? g->reserved[i] : g->values[i]->name;
 }
 
 /* The slot that holds `name`, or the empty one where it belongs. */
@@ -99,24 +99,44 @@ static bool names_grow(Graph *g, NameTable *t, int count) {
   return true;
 }
 
-const char *graph_fresh_name(Graph *g, const char *stem) {
-  if (!stem) return graph_out_of_memory(g), NULL;
-  if (!graph_find(g, stem)) return stem;
-  for (;;) {
-    const char *name = arena_print(g->frame, "%s_%d", stem, ++g->made);
-    if (!name) return graph_out_of_memory(g), NULL;
-    if (!graph_find(g, name)) return name;
-  }
+Status graph_reserve(Graph *g, const char *name) {
+  if (!names_grow(g, &g->reserved_names, g->reserved_count) ||
+      !PUSH(g, reserved, reserved_count, reserved_capacity, name))
+    return graph_out_of_memory(g);
+  names_fill(g, &g->reserved_names, g->reserved_count);
+  return STATUS_OK;
 }
 
+static bool is_taken(const Graph *g, const char *name) {
+  return graph_find(g, name) || find_name(g, &g->reserved_names, name) >= 0 ||
+         (g->origin && graph_find(g->origin, name));
+}
+
+static const char *numbered(Graph *g, const char *stem, int *number) {
+  const char *name = stem;
+  while (name && is_taken(g, name)) name = arena_print(g->frame, "%s_%d", stem, ++*number);
+  return name ? name : (graph_out_of_memory(g), NULL);
+}
+
+const char *graph_fresh_name(Graph *g, const char *stem) { return numbered(g, stem, &g->made); }
+
+const char *graph_stable_name(Graph *g, const char *stem) { return numbered(g, stem, &(int){0}); }
+
 Status graph_rename(Graph *g, Value *v, const char *stem) {
-  const char *name = graph_fresh_name(g, stem);
+  const char *name = graph_stable_name(g, stem);
   if (!name) return g->error->status;
   v->name = name;
   g->value_names.count = 0;
   memset(g->value_names.slots, 0, (size_t)g->value_names.slot_count * sizeof *g->value_names.slots);
   names_fill(g, &g->value_names, g->value_count);
   return STATUS_OK;
+}
+
+Status graph_claim(Graph *g, const char *name) {
+  Value *v = graph_find(g, name);
+  bool inner = v && (v->kind == VALUE_NODE || (v->kind == VALUE_CONSTANT && !v->initializer));
+  for (int i = 0; i < g->output_count; i++) inner &= g->outputs[i] != v;
+  return inner ? graph_rename(g, v, name) : STATUS_OK;
 }
 
 char *graph_list_names(Value *const *values, int count, const char *between, Arena *arena) {
@@ -378,7 +398,8 @@ Graph *graph_new_like(const Graph *g, Arena *arena, Error *error) {
   to->work_ahead = g->work_ahead;
   to->work_composed = g->work_composed;
   to->work_limit = g->work_limit;
-  to->made = g->made; /* nodes that are made in a clone must not take the name of a value that is cloned later */
+  to->origin = g;
+  to->made = g->made;
   to->ir_version = g->ir_version;
   to->file_opset = g->file_opset;
   return to;

@@ -153,7 +153,7 @@ typedef struct Opset {
   int version;
 } Opset;
 
-/* Hash table: name → index + 1 in the list of values or of symbols, whose first `count` are in it. */
+/* Hash table: name → index + 1 in a list of the graph, whose first `count` are in it. */
 typedef struct NameTable {
   int *slots;
   int slot_count, count;
@@ -196,7 +196,10 @@ struct Graph {
   int symbol_count, symbol_capacity;
   Opset *opsets;
   int opset_count, opset_capacity;
-  NameTable value_names, symbol_names;
+  const char **reserved; /* names that the file gives to values that are not read yet; a made-up name is none of them */
+  int reserved_count, reserved_capacity;
+  const Graph *origin; /* while this graph is copied from it: a made-up name is none of its names */
+  NameTable value_names, symbol_names, reserved_names;
   int made;                         /* counter for made-up names */
   int first_stream;                 /* Node.stream of the first node */
   double work_ahead;                /* multiply-adds computed while it was built or planned (graph/work.h) */
@@ -232,8 +235,12 @@ Value *graph_constant(Graph *g, const char *name, DType type, const Shape *shape
                       const void *data); /* data is not copied */
 Status graph_add_input(Graph *g, Value *v);
 Status graph_add_output(Graph *g, Value *v);
-Status graph_rename(Graph *g, Value *v, const char *stem); /* to graph_fresh_name(stem) */
-const char *graph_fresh_name(Graph *g, const char *stem);  /* "stem", or "stem_1" … if taken */
+Status graph_rename(Graph *g, Value *v, const char *stem); /* to graph_stable_name(stem) */
+Status graph_claim(Graph *g, const char *name); /* an inner value of that name gets another: something needs just it */
+Status graph_reserve(Graph *g, const char *name);         /* before the value of that name is added */
+const char *graph_fresh_name(Graph *g, const char *stem); /* "stem", or "stem_7" … if taken */
+/* The same with the lowest number that is free: train and eval model get the same name. */
+const char *graph_stable_name(Graph *g, const char *stem);
 char *graph_list_names(Value *const *values, int count, const char *between,
                        Arena *arena); /* one text; NULL when memory is out */
 enum { KNOWN_MAX = 64 };              /* elements of Value.known, at most */

@@ -33,6 +33,8 @@ typedef struct OnnxReader {
 Status onnx_frame_read(OnnxReader *r, const Onnx__ModelProto *model); /* opsets, metadata */
 Status onnx_body_read(OnnxReader *r);                                 /* constants, inputs, nodes */
 Status onnx_outputs_read(OnnxReader *r);
+/* Keeps made-up names apart from all of `from`, which is read later (onnx_body_read does so for its own graph). */
+Status onnx_names_reserve(Graph *g, const Onnx__GraphProto *from);
 Status onnx_told_read(OnnxReader *r);                                     /* Value.told, of initializers read before */
 Status onnx_told_read_module(OnnxReader *r, const Onnx__NodeProto *next); /* Graph.module */
 Status onnx_told_read_node(OnnxReader *r, const Onnx__NodeProto *from);   /* notes on gradients */

@@ -418,8 +418,19 @@ static void read_folded(Reader *r, const Onnx__NodeProto *n) {
   }
 }
 
+Status onnx_names_reserve(Graph *g, const Onnx__GraphProto *from) {
+  for (size_t i = 0; i < from->n_initializer; i++)
+    if (has_name(from->initializer[i]->name)) TRY(graph_reserve(g, from->initializer[i]->name));
+  for (size_t i = 0; i < from->n_input; i++)
+    if (has_name(from->input[i]->name)) TRY(graph_reserve(g, from->input[i]->name));
+  for (size_t i = 0; i < from->n_node; i++)
+    for (size_t k = 0; k < from->node[i]->n_output; k++) TRY(graph_reserve(g, from->node[i]->output[k]));
+  return STATUS_OK;
+}
+
 Status onnx_body_read(Reader *r) {
   TRY(check_ops(r));
+  TRY(onnx_names_reserve(r->graph, r->from));
   TRY(read_initializers(r));
   for (size_t i = 0; i < r->from->n_input; i++) TRY(read_input(r, r->from->input[i]));
   TRY(onnx_told_read(r));
@@ -433,6 +444,8 @@ Status onnx_body_read(Reader *r) {
     TRY(onnx_told_read_node(r, r->from->node[i]));
   }
   r->graph->module = NULL;
+  r->graph->reserved_names = (NameTable){0}; /* they are names of values now */
+  r->graph->reserved_count = 0;
   return STATUS_OK;
 }
 

@@ -42,6 +42,7 @@ static Status read_algorithm(OnnxTraining *t, const Onnx__ModelProto *model, con
       .from = model->graph, .graph = graph_new(arena, &t->error), .arena = arena, .error = &t->error, .training = t};
   if (!r.graph) return t->error.status;
   TRY(onnx_frame_read(&r, model));
+  TRY(onnx_names_reserve(r.graph, algorithm));
   TRY(onnx_body_read(&r));
   TRY(onnx_outputs_read(&r));
   r.from = algorithm;

@@ -18,7 +18,7 @@ static Status out_of_memory(const OnnxReader *r) {
 }
 
 static Value *add_parameter(OnnxReader *r, const char *name, const Value *like, const Shape *shape, const void *data) {
-  Value *v = name && data ? graph_constant(r->graph, graph_fresh_name(r->graph, name), like->type, shape, data) : NULL;
+  Value *v = name && data ? graph_constant(r->graph, name, like->type, shape, data) : NULL;
   if (v) v->initializer = true;
   return v;
 }
@@ -174,7 +174,7 @@ static Status separate(OnnxReader *r, Onnx__NodeProto *n, size_t at, const Value
   if (!own) {
     const char *target = arena_print(r->arena, "%.*s", (int)p->target.length, p->target.at);
     const char *name = v->computed_from ? arena_print(r->arena, "%s:%s", target ? target : "", v->name) : target;
-    if (!(own = add_parameter(r, name, v, &v->shape, v->data))) return out_of_memory(r);
+    if (!(own = add_parameter(r, graph_fresh_name(r->graph, name), v, &v->shape, v->data))) return out_of_memory(r);
     own->told = v->told == TOLD_NOTHING ? TOLD_NOTHING : p->parameter ? TOLD_PARAMETER : TOLD_NO_PARAMETER;
     if (v->computed_from) own->computed_from = target;
   }
@@ -234,7 +234,7 @@ static Value *find_bias(OnnxReader *r, const Placeholder *p, const Value *w, Dim
   if (bias) return bias;
   const char *name = arena_print(r->arena, "%.*s", (int)p->target.length, p->target.at);
   void *zeros = arena_alloc(r->arena, (size_t)width * dtype_bytes(w->type));
-  bias = add_parameter(r, name, w, &(Shape){1, {width}}, zeros);
+  bias = add_parameter(r, graph_fresh_name(r->graph, name), w, &(Shape){1, {width}}, zeros);
   if (bias && w->told != TOLD_NOTHING) bias->told = p->parameter ? TOLD_PARAMETER : TOLD_NO_PARAMETER;
   return bias;
 }

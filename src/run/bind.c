@@ -1,8 +1,7 @@
 /* Bind: lets graphs read parameters and write gradients where the state has them. */
-#include <string.h>
-
 #include "ops/accumulator.h"
 #include "run/state.h"
+#include "train/gradients.h"
 
 static Status bind_value(Value *v, const Parameter *p, void *data, Error *error) {
   char wanted[SHAPE_TEXT], came[SHAPE_TEXT];
@@ -16,13 +15,8 @@ static Status bind_value(Value *v, const Parameter *p, void *data, Error *error)
   return STATUS_OK;
 }
 
-/* Found by the name of its buffer, "<name>_grad.accumulation.buffer". */
 Parameter *state_accumulated(const State *s, const Node *accumulator, Arena *arena) {
-  static const char tail[] = "_grad.accumulation.buffer";
-  const Value *buffer = accumulator->in[0];
-  size_t length = strlen(buffer->name), tail_length = sizeof tail - 1;
-  if (length <= tail_length || strcmp(buffer->name + length - tail_length, tail) != 0) return NULL;
-  const char *name = arena_print(arena, "%.*s", (int)(length - tail_length), buffer->name);
+  const char *name = gradients_owner(accumulator->in[0]->name, GRADIENT_BUFFER, arena);
   return name ? state_find(s, name) : NULL;
 }
 

@@ -20,9 +20,8 @@ static Status append(TrainletSession *s, const Model *m, Value *x, const char *n
   Graph *g = m->graph;
   Value *gradient;
   TRY(check(s, m, x));
-  Value *other = graph_find(g, name);
-  if (other && other->index >= m->value_count) TRY(graph_rename(g, other, name)); /* of a try without memory */
-  else if (other)
+  TRY(graph_claim(g, name)); /* of the model, or of a try without memory */
+  if (graph_find(g, name))
     return error_set(&s->error, STATUS_INVALID_ARGUMENT, NULL,
                      "inputGradients: the model has a value '%.200s' of its own", name);
   TRY(gradients_append(g, m->outputs[0], &x, 1, &gradient));

@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "ops/accumulator.h"
 #include "ops/control/yield.h"
 #include "run/loss.h"
 #include "train/gradients.h"
@@ -29,20 +30,26 @@ static Status check_alone(TrainletSession *s, const Graph *g) {
 }
 
 Value *outside_graded(const Graph *g, const Value *output, Arena *scratch) {
-  size_t length = strlen(output->name), tail = strlen("_grad");
-  if (length <= tail || strcmp(output->name + length - tail, "_grad") != 0) return NULL;
-  const char *name = arena_print(scratch, "%.*s", (int)(length - tail), output->name);
+  const Node *yield = outside_yield(g);
+  for (int i = 0; i < yield->in_count; i++)
+    if (yield->in[i] == output) return NULL; /* an output of the model, whatever its name */
+  const char *name = gradients_owner(output->name, "_grad", scratch);
   return name ? graph_find(g, name) : NULL;
 }
 
-static Status accumulate(Graph *g, Value *parameter, Value *grad) {
-  const char *buffer = arena_print(g->arena, "%s_grad.accumulation.buffer", parameter->name);
-  if (buffer && graph_find(g, buffer)) return STATUS_OK;
-  Value *reset = graph_find(g, "lazy_reset_grad");
-  if (!reset) {
-    Shape one = SHAPE(1);
-    reset = graph_value(g, "lazy_reset_grad", DTYPE_BOOL, &one, VALUE_INPUT);
-  }
+static Value *reset_flag(Graph *g) {
+  Shape one = SHAPE(1);
+  for (int i = 0; i < g->node_count; i++)
+    if (op_is_accumulator(g->nodes[i])) return g->nodes[i]->in[2];
+  return graph_value(g, graph_stable_name(g, "lazy_reset_grad"), DTYPE_BOOL, &one, VALUE_INPUT);
+}
+
+static Status accumulate(TrainletSession *s, Graph *g, Value *parameter, Value *grad) {
+  for (int i = 0; i < g->node_count; i++)
+    if (op_is_accumulator(g->nodes[i]) &&
+        state_accumulated(&s->state, g->nodes[i], g->arena) == state_find(&s->state, parameter->name))
+      return STATUS_OK;
+  Value *reset = reset_flag(g);
   Node *n = reset ? gradients_accumulate(g, parameter, grad, reset) : NULL;
   if (!n) return g->error->status;
   n->in[0]->kind = VALUE_INPUT; /* as in a file; it is bound with the others */
@@ -58,7 +65,7 @@ bool outside_is_input(const Graph *g, const Value *v) {
 static Status take_gradient_of(TrainletSession *s, Graph *g, Value *of, Value *gradient) {
   Outside *o = &s->outside;
   const Parameter *p = state_find(&s->state, of->name);
-  if (p) return p->trainable ? accumulate(g, of, gradient) : STATUS_OK;
+  if (p) return p->trainable ? accumulate(s, g, of, gradient) : STATUS_OK;
   if (!outside_is_input(g, of)) return STATUS_OK;
   o->input_grads[o->input_count] = gradient;
   o->inputs[o->input_count++] = of->name;

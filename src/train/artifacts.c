@@ -266,7 +266,7 @@ static Status append_training(TrainletArtifacts *a, Graph *g, Value *loss, bool 
   if (inputs) input_count = float_inputs(m, wrt + count);
   TRY(append_gradients(g, loss, wrt, count + input_count, grads));
   Shape flag = SHAPE(1);
-  Value *reset = graph_value(g, "lazy_reset_grad", DTYPE_BOOL, &flag, VALUE_INPUT);
+  Value *reset = graph_value(g, graph_stable_name(g, "lazy_reset_grad"), DTYPE_BOOL, &flag, VALUE_INPUT);
   if (!reset) return a->error.status;
   int left = 0;
   for (int i = 0, at = 0; i < m->value_count; i++) {

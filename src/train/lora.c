@@ -124,7 +124,7 @@ static Value *parameter(Lora *l, const Module *m, const char *end, Shape shape, 
   size_t count = shape_elements(&shape);
   const char *name = arena_print(l->g->arena, "%s.%s", m->name, end);
   float *data = ARENA_ARRAY(l->g->arena, float, count);
-  if (!name || !data) return NULL;
+  if (!name || !data || graph_claim(l->g, name) != STATUS_OK) return NULL;
   l->drawn++;
   for (size_t i = 0; first != FIRST_ZERO && i < count; i += 4) {
     uint32_t bits[4];

@@ -15,7 +15,7 @@ static Value *label_input(Graph *g, const LossOptions *o, const char *stem, DTyp
               o->label);
     return NULL;
   }
-  const char *name = o->label ? o->label : graph_fresh_name(g, stem);
+  const char *name = o->label ? o->label : graph_stable_name(g, stem);
   Value *v = name ? graph_value(g, name, type, shape, VALUE_INPUT) : NULL;
   return v && graph_add_input(g, v) == STATUS_OK ? v : NULL;
 }
@@ -69,7 +69,7 @@ static Value *smoothed(Graph *g, const LossOptions *o, Value *scores) {
 /* ---- weights of examples ---- */
 
 static Value *sample_weights(Graph *g, const Shape *shape) {
-  const char *name = graph_fresh_name(g, "sample_weight");
+  const char *name = graph_stable_name(g, "sample_weight");
   Value *v = name ? graph_value(g, name, DTYPE_FLOAT32, shape, VALUE_INPUT) : NULL;
   if (!v || graph_add_input(g, v) != STATUS_OK) return NULL;
   return graph_set_metadata(g, SAMPLE_WEIGHT_KEY, name) == STATUS_OK ? v : NULL;

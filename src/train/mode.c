@@ -112,5 +112,6 @@ Graph *mode_copy(Graph *m, const bool *still, Arena *arena, Error *error) {
     if (copy_in_mode(to, m->nodes[i], still && !still[i]) != STATUS_OK) return NULL;
   }
   to->module = NULL;
+  to->origin = NULL;
   return to;
 }
