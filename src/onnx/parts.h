@@ -113,6 +113,8 @@ bool onnx_values_write(const Graph *g, Value *const *values, int count, Arena *a
                        Onnx__ValueInfoProto ***out);
 Onnx__ModelProto *onnx_model_write(const Opset *opsets, int opset_count, int ir_version,
                                    Arena *arena); /* with an empty graph */
+/* The same with the graph's opsets, and a newer ai.onnx where its nodes need that. */
+Onnx__ModelProto *onnx_frame_write(const Graph *g, Arena *arena);
 bool onnx_metadata_write(const char *const *keys, const char *const *texts, int count, Arena *arena,
                          Onnx__ModelProto *model);
 /* Type and shape of an input or output; a negative or unnamed symbol is an unknown dim. `graph` gives the symbols'

@@ -42,6 +42,35 @@ Onnx__ModelProto *onnx_model_write(const Opset *opsets, int opset_count, int ir_
   return model;
 }
 
+/* The opset of ai.onnx that a node needs, where operators are made of newer ones or recognised in their pieces. ONNX
+ * Runtime's models have LayerNormalization in every opset. */
+static int opset_of(const Node *n) {
+  if (n->op->domain) return 0;
+  if (strcmp(n->op->name, "LayerNormalization") == 0) return 17;
+  if (node_attr(n, "reduction", ATTR_STRING) && strncmp(n->op->name, "Scatter", 7) == 0) return 16;
+  return strcmp(n->op->name, "AveragePool") == 0 && node_attr(n, "dilations", ATTR_INTS) ? 19 : n->op->since[0];
+}
+
+/* Up to 17, and from 18 to 19, what nodes of older opsets say holds, but for RoiAlign's default before 16. */
+static int opset_needed(const Graph *g) {
+  int needed = 0;
+  for (int i = 0; i < g->node_count; i++) {
+    const Node *n = g->nodes[i];
+    int opset = opset_of(n);
+    if (opset > needed) needed = opset;
+    if (n->version < 16 && strcmp(n->op->name, "RoiAlign") == 0) return 0;
+  }
+  return needed;
+}
+
+Onnx__ModelProto *onnx_frame_write(const Graph *g, Arena *arena) {
+  Onnx__ModelProto *model = onnx_model_write(g->opsets, g->opset_count, g->ir_version, arena);
+  int needed = opset_needed(g);
+  for (int i = 0; model && i < g->opset_count; i++)
+    if (!*g->opsets[i].domain && g->opsets[i].version < needed) model->opset_import[i]->version = needed;
+  return model;
+}
+
 /* ---- values ---- */
 
 static Onnx__TensorShapeProto__Dimension *write_dim(const Graph *g, Dim d, Arena *arena) {
@@ -213,7 +242,7 @@ bool onnx_graph_write(const Graph *g, const Graph *without, Arena *arena, Onnx__
 }
 
 Onnx__ModelProto *onnx_model_of(const Graph *g, bool types, Arena *arena) {
-  Onnx__ModelProto *model = onnx_model_write(g->opsets, g->opset_count, g->ir_version, arena);
+  Onnx__ModelProto *model = onnx_frame_write(g, arena);
   if (!model) return NULL;
   Onnx__GraphProto *to = model->graph;
   bool good = onnx_metadata_write(g->metadata.keys, g->metadata.texts, g->metadata.count, arena, model) &&

@@ -50,8 +50,10 @@ static Status stft_compose(Compose *c) {
   if (signal->shape.rank == 2) signal = emit(g, "Reshape", signal, emit_ints(g, (int64_t[]){0, 0, 1}, 3));
   Value *frames = emit_with(g, "Gather", ATTRS(attr_of_int("axis", 1)), signal, emit_places(c, signal, step, length));
   if (window) frames = emit(g, "Mul", frames, emit(g, "Reshape", window, emit_ints(g, (int64_t[]){-1, 1}, 2)));
-  AttrList attrs = ATTRS(attr_of_int("axis", 2), attr_of_int("onesided", !complex && onesided));
-  return compose_done(c, emit_with(g, "DFT", attrs, frames));
+  Attr attrs[] = {attr_of_int("onesided", !complex && onesided), attr_of_int("axis", 2)};
+  bool as_input = graph_opset(g, "") >= 20;
+  Value *in[] = {frames, EMIT_ABSENT, as_input ? emit_int(g, 2) : NULL};
+  return compose_done(c, emit_first(g, "DFT", (AttrList){attrs, 2 - as_input}, in, as_input ? 3 : 1));
 }
 
 OPERATOR(stft) = {

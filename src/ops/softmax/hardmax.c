@@ -13,9 +13,11 @@ static Status hardmax_compose(Compose *c) {
   Value *x = c->node->in[0];
   int axis, rank = x->shape.rank;
   TRY(node_axis(c->node, node_int(c->node, "axis", -1), rank, &axis));
-  Value *at = emit_with(g, "ArgMax", ATTRS(attr_of_int("axis", axis), attr_of_int("keepdims", 0)), x);
-  return compose_done(c, emit_with(g, "OneHot", ATTRS(attr_of_int("axis", axis)), at, compose_dim(c, x, axis, false),
-                                   emit_off_on(c, x)));
+  bool alone = rank == 1; /* OneHot takes no scalar */
+  Value *at = emit_with(g, "ArgMax", ATTRS(attr_of_int("axis", axis), attr_of_int("keepdims", alone)), x);
+  Value *y = emit_with(g, "OneHot", ATTRS(attr_of_int("axis", axis + alone)), at, compose_dim(c, x, axis, false),
+                       emit_off_on(c, x));
+  return compose_done(c, alone ? emit(g, "Reshape", y, emit_shape(g, x)) : y);
 }
 
 SOFTMAX_FLAT(hardmax, "Hardmax")
