@@ -132,8 +132,7 @@ static bool write_bindings(const OnnxTraining *t, Arena *arena, Onnx__TrainingIn
 }
 
 static Onnx__ModelProto *write_training(const Graph *model, const OnnxTraining *t, Arena *arena) {
-  Onnx__ModelProto *to = onnx_model_of(model, false, arena),
-                   *frame = onnx_frame_write(t->graph, arena);
+  Onnx__ModelProto *to = onnx_model_of(model, false, arena), *frame = onnx_frame_write(t->graph, arena);
   Onnx__TrainingInfoProto *info = ARENA_NEW(arena, Onnx__TrainingInfoProto);
   Onnx__GraphProto *algorithm = ARENA_NEW(arena, Onnx__GraphProto);
   if (!to || !frame || !info || !algorithm || !(to->training_info = ARENA_ARRAY(arena, Onnx__TrainingInfoProto *, 1)))

@@ -113,3 +113,24 @@ export const withGraphFields = (model, more) =>
       ),
     ),
   );
+
+/** The version of ai.onnx, and each node's operator, domain and names of attributes. @param {Uint8Array} model */
+export function nodesOf(model) {
+  const all = [...fieldsOf(model)];
+  const text = (fields, wanted) => decoder.decode(fields.find(({ field }) => field === wanted)?.content);
+  const imports = all.filter(({ field }) => field === 8).map(({ content }) => [...fieldsOf(content)]);
+  const ours = imports.find((fields) => !text(fields, 1));
+  const graph = [...fieldsOf(all.find(({ field }) => field === 7).content)];
+  const nodes = graph
+    .filter(({ field }) => field === 1)
+    .map(({ content }) => {
+      const fields = [...fieldsOf(content)];
+      const attributes = fields.filter(({ field }) => field === 5);
+      return {
+        op: text(fields, 4),
+        domain: text(fields, 7),
+        attributes: attributes.map((attribute) => text([...fieldsOf(attribute.content)], 1)),
+      };
+    });
+  return { opset: varint(ours.find(({ field }) => field === 2).content, 0)[0], nodes };
+}
