@@ -18,11 +18,16 @@ from torch import nn
 from torch.nn import functional as F
 from torch.nn.utils.fusion import fuse_conv_bn_eval, fuse_linear_bn_eval
 
-from zoo import classic, keras3, language, runtime, sequences, variants, vision
+from zoo import (backbones, classic, flax_, graphs, hub, keras3, keras_layers, language, runtime, sequences, speech,
+                 tables, variants, vision)
+from zoo.case import Taking
 from zoo.note import STEPS, opsets, packed, slug, with_best_rate
 
-KINDS = {"PyTorch: pictures": vision.MODELS, "PyTorch: signals, tables and others": sequences.MODELS,
-         "transformers and diffusers": language.MODELS, "Keras 3": keras3.MODELS,
+KINDS = {"PyTorch: pictures": vision.MODELS, "timm and torchvision: more pictures": backbones.MODELS,
+         "PyTorch: signals, tables and others": sequences.MODELS, "Tables, users and items": tables.MODELS,
+         "Graphs, by PyTorch Geometric": graphs.MODELS, "Sounds": speech.MODELS,
+         "transformers and diffusers": language.MODELS, "More of transformers": hub.MODELS,
+         "JAX, by flax": flax_.MODELS, "Keras 3": keras3.MODELS, "More layers of Keras 3": keras_layers.MODELS,
          "scikit-learn, LightGBM and XGBoost": classic.MODELS, "Quantized and halved": variants.MODELS,
          "ONNX Runtime's artifacts": runtime.MODELS}
 
@@ -50,7 +55,10 @@ def export(case, net, inputs, file):
     if case.exporter.startswith("keras"):
         keras3.export(net, inputs, file, case.exporter)
     elif case.exporter == "dynamo":
-        torch.onnx.export(net, inputs, str(file), verbose=False, optimize=case.optimize)
+        free = tuple({0: "batch"} for _ in inputs)
+        shapes = (free,) if isinstance(net, Taking) else free  # those of *inputs are one argument
+        torch.onnx.export(net, inputs, str(file), verbose=False, optimize=case.optimize,
+                          dynamic_shapes=shapes if case.free else None)
     else:
         mode = torch.onnx.TrainingMode.TRAINING if case.training else torch.onnx.TrainingMode.EVAL
         more = {"do_constant_folding": False} if case.training else {}
@@ -90,7 +98,7 @@ def folded(net, inputs):
             one = (fuse_linear_bn_eval(layer, norm) if isinstance(layer, nn.Linear) else
                    fuse_conv_bn_eval(layer, norm, isinstance(layer, nn.ConvTranspose2d)))
             replace(net, layer, one)
-            replace(net, norm, nn.Identity())
+            replace(net, norm, getattr(norm, "act", nn.Identity()))  # timm's have their activation within
     return net
 
 
@@ -105,6 +113,9 @@ def twin_of(net, model, inputs):
     """What the file says, in PyTorch: BatchNorms that the exporter folded are folded, the others learn."""
     if isinstance(net, keras3.keras.Model):
         return keras3.twin(net)
+    for module in net.modules():
+        if hasattr(module, "inplace"):
+            module.inplace = False  # an activation in place behind a folded BatchNorm would change what its gradient reads
     left = sum(node.op_type == "BatchNormalization" for node in model.graph.node)
     norms = sum(isinstance(m, NORMS) for m in net.modules())
     twin = copy.deepcopy(net)

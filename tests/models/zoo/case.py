@@ -20,10 +20,15 @@ class Case:
     batch: int = 2
     optimizer: str = "adamw"  # or sgd: networks of many layers and random weights turn the last bit of an Adam into any
     optimize: bool = True  # False: torch.onnx.export(…, optimize=False), which computes nothing that the network learns
+    free: bool = False  # the first dim of every input is exported as free, under the name "batch"
 
     def plain(self):
         """The same with nothing computed when it is exported."""
         return replace(self, optimize=False)
+
+    def advised(self):
+        """With the options that the README gives."""
+        return replace(self, optimize=False, training=True, free=True)
 
     def scripted(self, **changes):
         """The same by the exporter through TorchScript."""
@@ -43,6 +48,12 @@ class Taking(nn.Module):
         else:
             given = self.module(*inputs, **self.fixed)
         return getattr(given, self.pick) if isinstance(self.pick, str) else self.pick(given)
+
+
+def each_way(cases, scriptless=()):
+    """By the exporter's defaults, by the README's options and, where it is able to, through TorchScript."""
+    scripted = {f"{name}, script": case.scripted() for name, case in cases.items() if name not in scriptless}
+    return cases | {f"{name}, README's options": case.advised() for name, case in cases.items()} | scripted
 
 
 def pictures(channels, size):
