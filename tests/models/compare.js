@@ -58,10 +58,10 @@ export async function forward(model, note, timed) {
   return { forward: Math.max(...all), forwardMs: ms };
 }
 
-async function artifactsOf(files, { loss, axis, optimizer, lossInputs, requiresGrad }) {
+async function artifactsOf(files, { loss, axis, optimizer, lossInputs, requiresGrad, frozen }) {
   if (files.artifacts) return { ...files.artifacts, warnings: [] };
   const type = loss === 'cross-entropy' ? { type: loss, axis } : loss;
-  return await generateArtifacts(files.model, { ...HERE, loss: type, optimizer, lossInputs, requiresGrad });
+  return await generateArtifacts(files.model, { ...HERE, loss: type, optimizer, lossInputs, requiresGrad, frozen });
 }
 
 /** How far the losses are from those noted, or, where none can be, whether they fall. */

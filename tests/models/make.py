@@ -165,7 +165,7 @@ def make(name, case, folder):
     note = {"name": name, "exporter": case.exporter, "training": case.training, "loss": case.loss, "axis": case.axis,
             "optimizer": {"type": case.optimizer, "lr": lr}, "opset": opsets(model),
             "inputs": {k: packed(v) for k, v in by_name.items()}, "output": packed(output), "target": packed(target),
-            "losses": losses, "after": packed(after)}
+            "losses": losses, "after": packed(after), "frozen": case.frozen if case.free else ()}
     (folder / "case.json").write_text(json.dumps(note))
 
 

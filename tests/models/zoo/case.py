@@ -20,6 +20,7 @@ class Case:
     batch: int = 2
     optimizer: str = "adamw"  # or sgd: networks of many layers and random weights turn the last bit of an Adam into any
     optimize: bool = True  # False: torch.onnx.export(…, optimize=False), which computes nothing that the network learns
+    frozen: tuple = ()  # parameters, with *, that the module reads under no_grad; only advised exports keep their names
     free: bool = False  # the first dim of every input is exported as free, under the name "batch"
 
     def plain(self):
