@@ -3,6 +3,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "ops/index/index.h"
 #include "ops/vision/roi.h"
 #include "threads.h"
 
@@ -62,6 +63,7 @@ static void run_channels(void *context, size_t from, size_t to) {
 
 static void roi_align_grad_run(const Node *n) {
   const RoiAlign *r = n->params;
+  if (!index_all_within(n, 3, (int64_t)r->batch - 1)) return;
   threads_split(r->channels, threads_grain(r->batch * r->in[0] * r->in[1] + 16 * r->rois * r->out[0] * r->out[1]),
                 run_channels, (void *)n);
 }
