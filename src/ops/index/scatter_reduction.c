@@ -22,6 +22,7 @@ ScatterKind scatter_kind(const Node *n) {
   return (ScatterKind)kind;
 }
 
+/* Sums of float16 are refused, as each would round what it adds to. */
 Status scatter_infer(const Node *n, ScatterKind *out) {
   DType type = n->in[0]->type;
   *out = scatter_kind(n);
@@ -30,7 +31,8 @@ Status scatter_infer(const Node *n, ScatterKind *out) {
   if (n->in[2]->type != type)
     return node_invalid(n, "data are %s, updates %s", dtype_name(type), dtype_name(n->in[2]->type));
   if (dtype_bytes(type) == 0) return node_fail(n, STATUS_UNSUPPORTED_OP, "it does not scatter %s", dtype_name(type));
-  if (*out == SCATTER_NONE || dtype_is_number(type)) return STATUS_OK;
+  bool rounds = (*out == SCATTER_ADD || *out == SCATTER_MUL) && dtype_bytes(type) < 4 && dtype_is_float(type);
+  if (*out == SCATTER_NONE || (dtype_is_number(type) && !rounds)) return STATUS_OK;
   return node_fail(n, STATUS_UNSUPPORTED_OP, "it does not reduce %s", dtype_name(type));
 }
 
