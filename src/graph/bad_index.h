@@ -3,7 +3,17 @@
 #pragma once
 #include "graph/op.h"
 
+typedef struct BadIndex {
+  const Node *node; /* NULL: none */
+  int input;        /* of the node, which holds the index */
+  size_t at;        /* its element */
+  int64_t least, most;
+} BadIndex;
+
+/* The first of the run in progress, in the thread that executes its nodes. */
+const BadIndex *bad_index_first(void);
+
 /* Element `at` of this input is not least … most. */
 void bad_index_note(const Node *n, int input, size_t at, int64_t least, int64_t most);
 /* Whether the node that ran had none; forgets it. */
-bool bad_index_none(const Node *n);
+bool bad_index_none(void);

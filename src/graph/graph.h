@@ -169,20 +169,11 @@ typedef struct Waiting {
   Value *missed; /* what the last infer or composition needed */
 } Waiting;
 
-/* The first index of a run that is out of range (graph/bad_index.h). */
-typedef struct BadIndex {
-  const Node *node; /* NULL: none */
-  int input;        /* of the node, which holds the index */
-  size_t at;        /* its element */
-  int64_t least, most;
-} BadIndex;
-
 struct Graph {
   Error *error;
   const Rng *rng; /* what random operators draw from; set by the session before a run */
-  BadIndex bad_index;
-  Arena *arena; /* of what a run reads: contents, params, and what these point to. No run reads it, nor what follows
-                   (GRAPH_RUN_BYTES) */
+  Arena *arena;   /* of what a run reads: contents, params, and what these point to. No run reads it, nor what follows
+                     (GRAPH_RUN_BYTES) */
   Arena *frame; /* of nodes, values and names: the same one, unless nothing but runs needs the graph (run/trainer.c) */
   Node **nodes;
   int node_count, node_capacity;

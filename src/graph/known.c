@@ -42,7 +42,7 @@ static bool run(Node *n, int depth) {
   if (!(n->scratch = arena_alloc(n->graph->arena, n->scratch_bytes + 64))) return false;
   n->op->run(n);
   n->scratch = NULL;
-  if (!bad_index_none(n)) return false; /* the run itself refuses it */
+  if (!bad_index_none()) return false; /* the run itself refuses it */
   for (int i = 0; i < n->out_count; i++)
     if (n->out[i]) n->out[i]->ahead = true;
   return true;

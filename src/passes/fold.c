@@ -52,7 +52,7 @@ static bool allocate(Node *n) {
 static Status fold_node(Node *n, bool known, bool *folded) {
   if (!allocate(n)) return node_fail(n, STATUS_OUT_OF_MEMORY, "out of memory while folding constants");
   if (!known) n->op->run(n);
-  if (!(*folded = bad_index_none(n))) return STATUS_OK;
+  if (!(*folded = bad_index_none())) return STATUS_OK;
   for (int i = 0; i < n->out_count; i++) {
     if (!n->out[i]) continue;
     if (known) known_write(n->out[i]);

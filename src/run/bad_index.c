@@ -3,6 +3,7 @@
 
 #include <stdio.h>
 
+#include "graph/bad_index.h"
 #include "kernels/number.h"
 #include "ops/ops.h"
 
@@ -20,13 +21,12 @@ static long long index_value(const Value *v, size_t at) {
 }
 
 Status bad_index_check(const Program *p) {
-  const BadIndex b = p->graph->bad_index;
-  if (!b.node) return STATUS_OK;
-  p->graph->bad_index.node = NULL;
+  const BadIndex b = *bad_index_first();
+  if (bad_index_none()) return STATUS_OK;
   const Node *n = b.node;
   const Value *data = n->in[0], *held = n->in[b.input], *v = p->kept ? held : indices_fed(held);
   char shape[SHAPE_TEXT], place[SHAPE_PLACE_TEXT];
-  return error_set(p->graph->error, held->kind == VALUE_CONSTANT ? STATUS_INVALID_MODEL : STATUS_INVALID_FEED, n->name,
+  return error_set(p->graph->error, !p->kept && held->initializer ? STATUS_INVALID_MODEL : STATUS_INVALID_FEED, n->name,
                    "%s '%.128s': '%.100s' has %lld%s, but '%.100s' %s allows %lld to %lld", n->op->name, n->name,
                    v->name, index_value(held, b.at), shape_place(&v->shape, b.at, place), data->name,
                    shape_print(&data->shape, shape), (long long)b.least, (long long)b.most);

@@ -9,6 +9,7 @@
 #include "ops/ops.h"
 #include "graph/work.h"
 #include "part.h"
+#include "graph/bad_index.h"
 #include "run/bad_index.h"
 #include "way.h"
 
@@ -319,7 +320,7 @@ void plan_resolve(Program *p, void *base) {
   for (int i = 0; i < g->value_count; i++) g->values[i]->data = value_root(g->values[i])->data;
 }
 
-static bool gives_up(const Program *p) { return threads_stopped() || p->graph->bad_index.node; }
+static bool gives_up(void) { return threads_stopped() || bad_index_first()->node; }
 
 static Status leave(const Program *p) {
   bool stopped = threads_stopped(); /* in the last step, perhaps */
@@ -374,7 +375,7 @@ static const Node *step_of(const Program *p, StepRange range, int i) {
 
 Status plan_execute(const Program *p, StepRange range, const ThreadsStop *stop) {
   threads_watch(stop);
-  for (int i = range.first; i < range.end && !gives_up(p); i++) {
+  for (int i = range.first; i < range.end && !gives_up(); i++) {
     const Node *n = step_of(p, range, i);
     if (n) n->op->run(n);
   }
@@ -386,7 +387,7 @@ Status plan_execute_timed(Program *p, StepRange range, const ThreadsStop *stop, 
     return error_set(p->graph->error, STATUS_OUT_OF_MEMORY, NULL, "out of memory for the times of nodes");
   threads_watch(stop);
   double since = clock->now(clock->context);
-  for (int i = range.first; i < range.end && !gives_up(p); i++) {
+  for (int i = range.first; i < range.end && !gives_up(); i++) {
     const Node *n = step_of(p, range, i);
     if (!n) continue;
     n->op->run(n);

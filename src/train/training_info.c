@@ -89,8 +89,7 @@ static Status initialize(Reading *r) {
       return node_fail(g->nodes[i], STATUS_TOO_MUCH_WORK, "the initialization takes more than %.0e multiply-adds",
                        INITIAL_WORK_MAX);
     g->nodes[i]->op->run(g->nodes[i]);
-    if (!bad_index_none(g->nodes[i]))
-      return node_invalid(g->nodes[i], "an index of the initialization is out of range");
+    if (!bad_index_none()) return node_invalid(g->nodes[i], "an index of the initialization is out of range");
   }
   for (int i = 0; i < r->from->initial_count; i++)
     graph_find(r->from->graph, r->from->initial[i].to)->data = graph_find(g, r->from->initial[i].from)->data;

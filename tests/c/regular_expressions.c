@@ -323,8 +323,8 @@ static size_t check_texts(const Row *row, const Regex *r, bool matches) {
   Arena arena = {0};
   const char *const *texts = matches ? row->yes : row->no, *const *text = texts;
   for (; *text; text++)
-    check(regex_matches_all(r, *text) == matches, "'%s' %s '%s'", row->pattern,
-          matches ? "does not match" : "matches", *text);
+    check(regex_matches_all(r, *text) == matches, "'%s' %s '%s'", row->pattern, matches ? "does not match" : "matches",
+          *text);
   arena_free(&arena);
   return (size_t)(text - texts);
 }
