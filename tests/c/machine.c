@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "graph/op.h"
+#include "graph/bad_index.h"
 
 #if defined(__SANITIZE_ADDRESS__)
 enum { GUARD_BYTES = 0 }; /* the sanitizer's own guards are better: they see reads too */
@@ -117,6 +118,7 @@ void machine_run(Machine *m) {
     Node *n = m->g->nodes[i];
     n->scratch = guarded(n->scratch_bytes, 0xEE, 0);
     run_kept(n);
+    bad_index_none(); /* a case may have one; nobody asks for it here */
     note_run(n->op);
     free(n->scratch);
     n->scratch = NULL;

@@ -126,7 +126,7 @@ test('what cannot be is refused in a sentence', async () => {
     [{ losses: [{ type: 'mse', input: 'nowhere' }] }, /losses: the model has no value 'nowhere'/],
     [{ losses: [{ type: 'mse', weight: -1 }] }, /losses\.0\.weight: '-1' is not a number from 0/],
     [{ losses: [{ type: 'mse', label: 'x' }] }, /label 'x': a value of that name is there already/],
-    [{ losses: [{ type: 'none', input: 'value' }] }, /the loss 'value' must be one number/],
+    [{ losses: [{ type: 'none', input: 'value' }] }, /the loss 'value' \(of MatMul '.*'\) must be one number/],
     [{ losses: LOSSES, lossInputs: ['value'] }, /each of the losses has its own input/],
   ];
   for (const [options, words] of refusals)
