@@ -203,7 +203,7 @@ static void train(Case *c, int batch) {
     Status first = trainlet_session_step(on), second = trainlet_session_step(off);
     hold_sentence(trainlet_session_error(on));
     hold_sentence(trainlet_session_error(off));
-    bool tame = batch > 0 && p.largest < 1e3, random = c->net.random;
+    bool tame = batch > 0 && !p.single && p.largest < 1e3, random = c->net.random;
     if (tame && !random) {
       hold_ok(on, first);
       hold_ok(off, second);

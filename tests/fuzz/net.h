@@ -64,6 +64,7 @@ typedef struct Plain {
   bool training; /* BatchNormalization takes the batch's own statistics */
   double *x[NET_VALUES];
   double largest; /* of all absolute values */
+  bool single;    /* a BatchNormalization trains on one value of a channel, which is refused */
   bool kink;      /* something stands so near a corner of its function that rounding decides on its gradient */
 } Plain;
 

@@ -143,10 +143,18 @@ static void moments(const Tensor *t, const int *at, int axis, double *mean, doub
   *variance = squares / (double)n;
 }
 
-static double normalized(const Plain *p, const NetStep *s, const Tensor *in, const int *at) {
+/* A single value for each channel has no variance, so training refuses it. */
+static bool is_single(const Tensor *t) {
+  int count = t->dim[0];
+  for (int k = 2; k < t->rank; k++) count *= t->dim[k];
+  return count == 1;
+}
+
+static double normalized(Plain *p, const NetStep *s, const Tensor *in, const int *at) {
   bool batch = s->op == NET_BATCH_NORM;
   int c = at[batch ? 1 : in[0].rank - 1];
   double mean, variance;
+  p->single |= batch && p->training && is_single(&in[0]);
   if (batch && !p->training) mean = in[3].x[c], variance = in[4].x[c];
   else moments(&in[0], at, batch ? 1 : -1, &mean, &variance);
   return (*element(&in[0], at) - mean) / sqrt(variance + (double)s->f) * in[1].x[c] + in[2].x[c];
