@@ -85,7 +85,7 @@ async function askOnce(method, model, options, settings, withoutWeights = false)
   const constants = packConstants(options);
   return await withClient(options, async (client) => {
     const bytes = await readSource('model', model, options);
-    const { whole, inPieces } = inTwo(externalOf(options, bytes));
+    const { whole, inPieces } = inTwo(externalOf(options, [{ bytes }]));
     const external = await readExternal({ ...options, externalData: whole });
     const buffers = [bytes, ...external.map((file) => file.bytes)].map(({ buffer }) => buffer);
     const comes = inPieces || withoutWeights || options.weights !== undefined;

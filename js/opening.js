@@ -65,7 +65,7 @@ export async function readParts(sources, options) {
   const parts = await Promise.all(
     sources.map(async ([name, which, source]) => ({ which, bytes: await readSource(name, source, options) })),
   );
-  return { parts, external: await readExternal(options, parts[0]?.bytes) };
+  return { parts, external: await readExternal(options, parts) };
 }
 
 /** @param {Client | undefined} client @param {string} maker */

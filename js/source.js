@@ -34,22 +34,23 @@ export async function readSource(name, source, { signal, onProgress, integrity =
 }
 
 /**
- * Sources of external data: those that Node found beside the model (file.js), and what the caller gives.
+ * Sources of external data: the files that Node found beside the models (file.js), and those of the caller.
  * @param {EngineOptions} options
- * @param {object} [model] its bytes
+ * @param {{ bytes: object }[]} models
  * @returns {NonNullable<EngineOptions['externalData']>}
  */
-export const externalOf = ({ externalData }, model) => ({ .../** @type {any} */ (model)?.beside, ...externalData });
+export const externalOf = ({ externalData }, models) =>
+  Object.assign({}, ...models.map(({ bytes }) => /** @type {any} */ (bytes).beside), externalData);
 
 /**
  * The files of external data in buffers that can be transferred: the one copy that is made of them on this side.
  * @param {EngineOptions} options
- * @param {object} [model]
+ * @param {{ bytes: object }[]} [models]
  * @returns {Promise<ExternalFile[]>}
  */
-export async function readExternal(options, model) {
+export async function readExternal(options, models = []) {
   return await Promise.all(
-    Object.entries(externalOf(options, model)).map(async ([location, source]) => ({
+    Object.entries(externalOf(options, models)).map(async ([location, source]) => ({
       location,
       bytes: await readSource(`externalData['${location}']`, source, { ...options, integrity: {} }),
     })),
@@ -68,7 +69,7 @@ async function read(source, progress, signal) {
   if (source instanceof Blob) return new Uint8Array(await source.arrayBuffer());
   if (source instanceof Response) return await readResponse(source, progress);
   if (typeof source === 'string' && source.startsWith('indexeddb:'))
-    return await readStore(source.slice('indexeddb:'.length));
+    return await (await later(() => import('./versions.js'))).readStored(source);
   if (typeof source !== 'string' && !(source instanceof URL)) return undefined;
   const url = await locate(source);
   if (isNode && url.protocol === 'file:') return await (await later(() => import('./file.js'))).fileOf(url, signal);
@@ -82,14 +83,6 @@ const MOST_BYTES = 2 ** 32 - 1;
 export function checkLength(bytes) {
   if (bytes > MOST_BYTES)
     throw new Error(`it has ${bytes} bytes, more than the ${MOST_BYTES} that the engine can hold`);
-}
-
-/** @param {string} name */
-async function readStore(name) {
-  const { openVersions } = await later(() => import('./versions.js'));
-  const found = await (await openVersions({})).load(name);
-  if (!found) throw new Error(`the store has no checkpoint '${name}'`);
-  return new Uint8Array(found.bytes);
 }
 
 /**
@@ -111,10 +104,10 @@ async function readResponse(response, progress) {
     progress(loaded, length ? Number(length) : undefined);
   }
   const bytes = new Uint8Array(loaded);
-  chunks.reduce((at, chunk) => {
-    bytes.set(chunk, at);
-    return at + chunk.length;
-  }, 0);
+  for (const chunk of chunks.reverse()) {
+    loaded -= chunk.length;
+    bytes.set(chunk, loaded);
+  }
   return bytes;
 }
 

@@ -207,3 +207,14 @@ export async function guard(what, work) {
     throw explain(what, error);
   }
 }
+
+/**
+ * The bytes of a checkpoint's newest version, in a buffer of their own.
+ * @param {string} source like 'indexeddb:NAME'
+ */
+export async function readStored(source) {
+  const name = source.slice('indexeddb:'.length);
+  const found = await (await openVersions({})).load(name);
+  if (!found) throw new Error(`the store has no checkpoint '${name}'`);
+  return new Uint8Array(found.bytes);
+}
