@@ -46,6 +46,7 @@ export const WITHOUT_GRADIENT_ROWS = {
   ],
   'zero everywhere': ['Ceil', 'Floor', 'Round', 'Sign'],
   'which elements are taken must be known before the run': ['Compress'],
+  'it becomes LSTM': ['com.microsoft.DynamicQuantizeLSTM'],
   'it becomes Gemm': ['ai.onnx.ml.LinearRegressor'],
 };
 

@@ -30,6 +30,7 @@ static struct {
     {"ConvInteger", "dimension", "the kernel's size decides into how many exact parts it is cut"},
     {"MatMulInteger", "dimension", "the inner size decides into how many exact parts it is cut"},
     {"QLinearMatMul", "dimension", "the inner size decides into how many exact parts it is cut"},
+    {"QGemm", "dimension", "the inner size decides into how many exact parts it is cut"},
     {"DeformConv", "dimension", "the places that its kernel looks at are a constant"},
     {"GroupQueryAttention", "dimension 1 of input 7",
      "how many numbers of a head rotate decides which nodes there are"},

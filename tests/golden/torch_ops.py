@@ -20,7 +20,7 @@ UNKNOWN = {
     "Range": "no arithmetic",
     "PassThrough": "no arithmetic",
 }
-UNKNOWN.update(dict.fromkeys(("FakeQuant", "MatMulNBitsGrad"), "tests/js/quantization.test.js"))
+UNKNOWN.update(dict.fromkeys(("FakeQuant", "MatMulNBitsGrad", "QGemm", "DynamicQuantizeLSTM"), "tests/js/quantization.test.js"))
 UNKNOWN["NarrowMatMul"] = "tests/js/narrow.test.js"
 UNKNOWN.update({"Bernoulli": "other random numbers", "Multinomial": "other random numbers"})
 UNKNOWN.update(dict.fromkeys("""CastLike SpaceToDepth MeanVarianceNormalization LpNormalization GlobalLpPool LpPool GroupNormalization DynamicQuantizeLinear QuantizeLinear DequantizeLinear Scatter EyeLike Compress NonZero BitwiseAnd BitwiseOr BitwiseXor BitwiseNot BitShift Mod HannWindow HammingWindow BlackmanWindow MatMulInteger ConvInteger QLinearMatMul QLinearConv ReduceProd ReverseSequence Xor IsNaN IsInf Shrink ArgMin Hardmax NonMaxSuppression MelWeightMatrix TfIdfVectorizer""".split(), "held by ONNX's own cases (tests/js/onnx-cases.test.js), gradients by differences"))

@@ -190,6 +190,26 @@ export const PRODUCTS = {
       { flops: 2 * wide ** 3 },
     ];
   },
+  'com.microsoft.QGemm': (n) => {
+    const wide = Math.min(512, width(n));
+    const weight = constant(bytes([wide, wide], 255, 0, 8));
+    return [
+      'com.microsoft.QGemm',
+      [
+        bytes([wide, wide], 255),
+        scalar(0.02),
+        byte(128),
+        weight,
+        scalar(0.01),
+        byte(128),
+        null,
+        scalar(0.5),
+        byte(128),
+      ],
+      {},
+      { flops: 2 * wide ** 3 },
+    ];
+  },
   QLinearConv: (n) => {
     const dims = n <= 2 ** 13 ? [1, 8, 32, 32] : n < 2 ** 20 ? [1, 32, 64, 64] : [1, 64, 128, 128];
     const kernel = constant(signedBytes([dims[1], dims[1], 3, 3], 100, -100));
