@@ -1,5 +1,7 @@
 /** LoRA's options, by our names or PEFT's, as the engine's settings. A whole `adapter_config.json` is such options. */
 
+import { fullMatch } from './regular-expression.js';
+
 /** @import { ArtifactOptions } from './types.js' */
 /** @typedef {Pick<typeof import('./errors.js'), 'checkKeys' | 'checkObject' | 'invalid'>} Errors */
 
@@ -36,11 +38,10 @@ export function loraSettings(lora, { checkKeys, checkObject, invalid }) {
   checkObject('generateArtifacts: lora', lora);
   const isPeft = 'peft_type' in lora;
   const given = isPeft ? ofPeft(/** @type {Record<string, unknown>} */ (lora), invalid) : lora;
-  const { target_modules: targets } = /** @type {Record<string, unknown>} */ (isPeft ? given : {});
-  const isPattern = typeof targets === 'string' && targets !== 'all-linear';
+  const patterns = isPeft ? Object.entries(given).filter(isPattern) : [];
   const named = Object.fromEntries(
     Object.entries(given)
-      .filter(([key]) => !isPattern || key !== 'target_modules')
+      .filter((entry) => !isPeft || !isPattern(entry))
       .map(([key, value]) => [OURS[key] ?? key, value ?? undefined]),
   );
   checkKeys('generateArtifacts: lora', named, KEYS);
@@ -52,24 +53,36 @@ export function loraSettings(lora, { checkKeys, checkObject, invalid }) {
       .filter(([key]) => key !== 'r')
       .flatMap(([key, value]) => textsOf(value).map((text) => /** @type {[string, string]} */ ([`lora.${key}`, text]))),
   ];
-  if (!isPattern) return { settings };
-  const pattern = patternOf(targets, invalid);
-  return { settings, choose: (names) => matching(pattern, names, invalid) };
+  if (!patterns.length) return { settings };
+  const choices = patterns.map(([key, pattern]) => chooser(key, String(pattern), invalid));
+  return { settings, choose: (names) => choices.flatMap((choose) => choose(names)) };
+}
+
+/** A text stands for a regular expression in PEFT, a list for ends of names. @param {[string, unknown]} entry */
+const isPattern = ([key, value]) =>
+  ['target_modules', 'exclude_modules'].includes(key) && typeof value === 'string' && value !== 'all-linear';
+
+/**
+ * @param {string} key @param {string} pattern @param {Errors['invalid']} invalid
+ * @returns {(names: string[]) => [string, string][]}
+ */
+function chooser(key, pattern, invalid) {
+  const refused = (/** @type {string} */ why) =>
+    invalid(`generateArtifacts: lora: ${key} is the regular expression '${pattern.slice(0, 100)}', ${why}`);
+  const matches = patternOf(pattern, refused);
+  return (names) => matching(matches, names, refused).map((name) => [`lora.${OURS[key]}`, name]);
 }
 
 /**
  * Modules whose whole names match, or match without what a wrapper has put before the first dot.
- * @param {RegExp} pattern @param {string[]} names @param {Errors['invalid']} invalid
- * @returns {[string, string][]}
+ * @param {(name: string) => boolean} matches @param {string[]} names @param {(why: string) => Error} refused
  */
-function matching(pattern, names, invalid) {
-  const whole = names.filter((name) => pattern.test(name));
-  const found = whole.length ? whole : names.filter((name) => pattern.test(name.replace(/^[^.]*\./, '')));
-  if (found.length) return found.map((name) => ['lora.targets', name]);
-  throw invalid(
-    `generateArtifacts: lora: target_modules, ${pattern}, matches no module that can be adapted; these are ` +
-      (names.slice(0, 9).join(', ') || 'none'),
-  );
+function matching(matches, names, refused) {
+  const whole = names.filter(matches);
+  const found = whole.length ? whole : names.filter((name) => matches(name.replace(/^[^.]*\./, '')));
+  if (found.length) return found;
+  const some = names.slice(0, 9).join(', ') || 'none';
+  throw refused(`which matches no module that can be adapted; these are ${some}`);
 }
 
 /**
@@ -86,33 +99,26 @@ function ofPeft(config, invalid) {
   return Object.fromEntries(known);
 }
 
-/**
- * Python's regular expression for whole names, as JavaScript's.
- * @param {string} python @param {Errors['invalid']} invalid
- */
-function patternOf(python, invalid) {
-  const refused = (/** @type {string} */ why) =>
-    invalid(`generateArtifacts: lora: target_modules is the regular expression '${python.slice(0, 100)}', ${why}`);
-  if (python.length > 1000 || repeatsTwice(python)) throw refused('which may take for ever: name the modules');
-  const pattern = `^(?:${python.replace(/\(\?P</g, '(?<').replace(/\\([ !"#%&',:;<=>@_`~])/g, '$1')})$`;
-  try {
-    return new RegExp(pattern, 'u');
-  } catch {
-    throw refused('which JavaScript cannot read: name the modules');
-  }
-}
+/** Longer ones could nest deeper than a stack reaches. */
+const LONGEST = 1000;
 
-/** Whether a group repeats in which something repeats or is chosen: it may try for ever. @param {string} pattern */
-function repeatsTwice(pattern) {
-  const inside = [false];
-  for (const [token] of pattern.matchAll(/\\.|\[(?:\\.|[^\]\\])*\]|\)?[*+{]|./gs)) {
-    const [group, repeats] = [token.startsWith(')'), /[*+{]$/.test(token) && !/^[\\[]/.test(token)];
-    if (token === '(') inside.push(false);
-    const within = group && inside.length > 1 && inside.pop();
-    if (within && repeats) return true;
-    inside[inside.length - 1] ||= within || repeats || token === '|';
-  }
-  return false;
+/**
+ * Python's regular expression for whole names. The pattern comes from a file, so JavaScript's own matcher, which tries
+ * one way after the other, could take for ever.
+ * @param {string} pattern @param {(why: string) => Error} refused
+ */
+function patternOf(pattern, refused) {
+  /** @template T @param {() => T} work */
+  const guarded = (work) => {
+    try {
+      return work();
+    } catch (error) {
+      throw refused(`${/** @type {Error} */ (error).message}: name the modules`);
+    }
+  };
+  if (pattern.length > LONGEST) throw refused(`which is longer than ${LONGEST} letters: name the modules`);
+  const matches = guarded(() => fullMatch(pattern));
+  return (/** @type {string} */ name) => guarded(() => matches(name));
 }
 
 /** @param {unknown} value */

@@ -171,11 +171,16 @@ test('what is asked for and cannot be is one sentence', async () => {
     [{ peft_type: 'LORA', use_dora: true }, /PEFT's use_dora is not supported/],
     [
       { peft_type: 'LORA', target_modules: '.*(q|v)_proj' },
-      /target_modules, .*_proj.*, matches no module that can be adapted; these are fc1, fc2, fc3/,
+      /target_modules is .*_proj', which matches no module that can be adapted; these are fc1, fc2, fc3/,
     ],
-    [{ peft_type: 'LORA', target_modules: '(fc' }, /the regular expression '\(fc', which JavaScript cannot read/],
-    [{ peft_type: 'LORA', target_modules: '(f+)+1' }, /'\(f\+\)\+1', which may take for ever/],
-    [{ peft_type: 'LORA', target_modules: '(f|fc|c)*1' }, /which may take for ever/],
+    [
+      { peft_type: 'LORA', exclude_modules: 'q_proj' },
+      /exclude_modules is the regular expression 'q_proj', which matches no module/,
+    ],
+    [{ peft_type: 'LORA', target_modules: '(fc' }, /the regular expression '\(fc', which has a '\(' without '\)'/],
+    [{ peft_type: 'LORA', target_modules: '((?=(f+)+.*)+)+1' }, /'.*1', which matches no module/],
+    [{ peft_type: 'LORA', target_modules: '(?<=f)c' }, /'.*c', which has \(\?<=: name the modules/],
+    [{ peft_type: 'LORA', target_modules: `${'(.?)'.repeat(999)}` }, /which is longer than 1000 letters/],
     [{ matching: 'fc1' }, /there is no option 'matching'/],
     [{ peft_type: 'IA3' }, /peft_type is IA3, not LORA/],
   ];
@@ -189,6 +194,13 @@ test('what is asked for and cannot be is one sentence', async () => {
   await assert.rejects(plain.exportModel({ adapters: 'merged' }), /the model has no adapters/);
   await assert.rejects(plain.exportModel({ adapters: 'both' }), /adapters are exported separate, merged or as inputs/);
   await assert.rejects(plain.exportAdapter(), /the session has no adapter/);
+});
+
+test('exclude_modules, too, is a regular expression where it is a text', async () => {
+  const lora = { peft_type: 'LORA', target_modules: 'fc.*', exclude_modules: 'fc[13]' };
+  const session = await TrainingSession.create(await onMlp(lora), HERE);
+  assert.deepEqual(trains(session), ['fc2.lora_A.weight', 'fc2.lora_B.weight']);
+  await session.release();
 });
 
 const targets = JSON.parse(readFileSync(join(root, 'tests/golden/lora_targets.json'), 'utf8'));
