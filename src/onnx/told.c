@@ -182,6 +182,15 @@ static void find_attributes(const OnnxReader *r) {
   }
 }
 
+/* The notes that an export of ours carries on. */
+static void read_kept(const OnnxReader *r) {
+  for (int i = 0; i < r->graph->value_count; i++) {
+    Value *v = r->graph->values[i];
+    const char *kept = v->initializer ? notes_find(r->graph, TOLD_KEY, v->name) : NULL;
+    if (kept && *kept) v->told = (Told)(kept[1] & 3);
+  }
+}
+
 /* Where argument `i` of a call begins; NULL where there are fewer. */
 static const char *argument(const char *list, int i) {
   const char *end = list ? strchr(list, ')') : NULL;
@@ -221,5 +230,6 @@ Status onnx_told_read(OnnxReader *r) {
   }
   for (size_t i = 0; i < r->from->n_value_info; i++) TRY(read_value(r, says, names, r->from->value_info[i]));
   doubt_constants(r);
+  if (graph_metadata(r->graph, TOLD_KEY)) read_kept(r);
   return STATUS_OK;
 }

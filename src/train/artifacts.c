@@ -335,6 +335,7 @@ static Status build_eval(TrainletArtifacts *a) {
   const char *outputs = g ? graph_list_names(a->model->outputs, a->model->output_count, "\n", &arena) : NULL;
   Status status = outputs ? graph_set_metadata(g, OUTPUTS_KEY, outputs)
                           : error_set(&a->error, STATUS_OUT_OF_MEMORY, NULL, "out of memory for the eval model");
+  if (status == STATUS_OK) status = artifacts_note_told(a, g);
   if (status == STATUS_OK) status = write_graph(a, g, TRAINLET_EVAL);
   arena_free(&arena);
   return status;

@@ -91,6 +91,8 @@ Status artifacts_read_weights(TrainletArtifacts *a);
 Status artifacts_choose(TrainletArtifacts *a, bool *trained);
 /* Why an initializer of floats is none of these; NULL where it is. */
 const char *artifacts_frozen_because(const TrainletArtifacts *a, const Value *v);
+/* Notes in the metadata of g what exporters say of them, for models that are exported and made into artifacts again. */
+Status artifacts_note_told(const TrainletArtifacts *a, Graph *g);
 const char *artifacts_left_hint(const TrainletArtifacts *a); /* where none trains: what to do, after the sentence */
 /* Refuses a pattern of requiresGrad or frozen that matches no parameter: it must be a typing error. */
 Status artifacts_check_patterns(TrainletArtifacts *a);

@@ -1,6 +1,7 @@
 /* Trainable: which of a model's parameters train, and why the others do not. */
 #include <string.h>
 
+#include "graph/notes.h"
 #include "ops/ops.h"
 #include "train/artifacts.h"
 #include "train/buffer.h"
@@ -46,6 +47,17 @@ const char *artifacts_frozen_because(const TrainletArtifacts *a, const Value *v)
   if (buffer_by_name(v)) return "its name is that of a buffer";
   if (weights_learned(&a->weights, v) || weights_may_be_learned(&a->weights, v)) return NULL;
   return a->weights.of[v->index].count ? "no operator reads it as a weight, bias or scale" : "no operator reads it";
+}
+
+Status artifacts_note_told(const TrainletArtifacts *a, Graph *g) {
+  for (int i = 0; i < a->model->value_count; i++) {
+    const Value *v = a->model->values[i];
+    const char digit[] = {(char)('0' + v->told), '\0'};
+    if (v->told == TOLD_NOTHING || !mode_is_parameter(v) || v->quantized) continue;
+    bool learned = weights_learned(&a->weights, v) && !buffer_by_contents(&a->weights, v) && !buffer_by_name(v);
+    if (!learned || v->told == TOLD_NO_PARAMETER) TRY(notes_add(g, TOLD_KEY, v->name, digit));
+  }
+  return STATUS_OK;
 }
 
 static bool is_statistic(const Readings *all) {

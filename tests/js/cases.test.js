@@ -45,6 +45,23 @@ async function train(model, { loss, optimizer, options, steps, test: feeds, want
   await session.release();
 }
 
+const trainedOf = (session) => session.parameters.filter((p) => p.trainable).map((p) => [p.name, p.dims]);
+
+/** A model that was exported before any step trains as the one of which it was made. */
+async function trainExported(model, note, within) {
+  const artifacts = await generateArtifacts(model, { loss: note.loss, optimizer: note.optimizer, ...note.options });
+  const session = await TrainingSession.create(artifacts, HERE);
+  const exported = await session.exportModel();
+  const again = await generateArtifacts(exported, { loss: note.loss, optimizer: note.optimizer, ...note.options });
+  const second = await TrainingSession.create(again, HERE);
+  assert.deepEqual(trainedOf(second).sort(), trainedOf(session).sort());
+  const losses = [];
+  for (const step of note.steps) losses.push((await second.step(tensorsOf(step))).loss);
+  near(losses, note.want.losses, within, 'losses of the exported model');
+  await session.release();
+  await second.release();
+}
+
 function nearAll(outputs, expected, within) {
   for (const [name, note] of Object.entries(expected))
     near(outputs[name].data, tensorOf(note).data, within, `output ${name}`);
@@ -85,9 +102,11 @@ for (const name of names)
     const note = JSON.parse(Buffer.from(read('case.json')).toString('utf8'));
     const within = note.within ?? 1e-4;
     const model = read('model.onnx');
-    if (note.steps) await train(model, note, within);
-    else if (note.loss) await train(model, asSteps(note), within);
-    else if (existsSync(join(folder, name, 'new.safetensors')))
+    const steps = note.steps ? note : note.loss ? asSteps(note) : null;
+    if (steps) {
+      await train(model, steps, within);
+      await trainExported(model, steps, within);
+    } else if (existsSync(join(folder, name, 'new.safetensors')))
       await runWith(read('new.safetensors'), model, note, within);
     else await run(model, note, within);
   });
