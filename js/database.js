@@ -121,7 +121,7 @@ export async function openDatabase(database) {
           const finished = done(transaction);
           finished.catch(() => {}); // where a request fails, its own error is thrown
           const keys = /** @type {[string, number][]} */ (await answer(stores.info.getAllKeys(versionsOf(name))));
-          const version = (keys.at(-1)?.[1] ?? 0) + 1;
+          const version = Math.min((keys.at(-1)?.[1] ?? 0) + 1, Number.MAX_SAFE_INTEGER);
           try {
             stores.bytes.put(content, [name, version]);
             stores.info.put(described, [name, version]);
@@ -129,7 +129,8 @@ export async function openDatabase(database) {
             transaction.abort();
             throw error;
           }
-          for (const old of keys.slice(0, Math.max(0, keys.length + 1 - keep))) {
+          const others = keys.filter(([, number]) => number !== version);
+          for (const old of others.slice(0, Math.max(0, others.length + 1 - keep))) {
             stores.info.delete(old);
             stores.bytes.delete(old);
           }

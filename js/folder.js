@@ -4,7 +4,7 @@ import { invalid, TrainletError } from './errors.js';
 import { nodeModule } from './platform.js';
 import { bytesAt, CUT, HEAD, infoIn, isSealed, seal, sumUp, unseal } from './sealed.js';
 
-/** @import { Room, Stored, Version } from './versions.js' */
+/** @import { Listed, Room, Stored, Version } from './versions.js' */
 
 /**
  * @typedef {{ name: string, version: number, file: string, info?: string }} Place a version's file; in the format
@@ -32,6 +32,16 @@ const IDLE_MS = 60_000,
  * How often a save that others overtook takes a newer number. Then it was simply before theirs, which may replace it.
  */
 const OVERTAKEN = 4;
+
+/** The largest version number, 15 digits. A save that finds it taken replaces that file. */
+const LAST = 1e15 - 1;
+/**
+ * A folder that changed within CALM_MS is listed again, up to LISTINGS times: a listing may miss files that another
+ * process replaces during it.
+ */
+const [CALM_MS, LISTINGS] = [50, 3];
+/** Listings after which a reader gives up, because each time a listed file was gone before it was opened. */
+const ROUNDS = 100;
 
 /** A name as part of a file name, the same where case does not count. @param {string} name @param {RegExp} [plain] */
 const encode = (name, plain = /[a-z0-9_-]/) =>
@@ -65,7 +75,7 @@ function placeOf(file, files) {
   const name = encoded && decode(encoded),
     version = Number(number);
   if (!name) return [];
-  if (file === `${encode(name)}.${digits(version)}.trainlet`) return [{ name, version, file }];
+  if (file === fileOf(name, version)) return [{ name, version, file }];
   const stem = `${encode(name, /[A-Za-z0-9_-]/)}.${digits(version)}`,
     info = `${stem}.json`;
   return file === `${stem}.ckpt` && files.has(info) ? [{ name, version, file, info }] : [];
@@ -81,6 +91,11 @@ export async function contentOf(file) {
 
 /** @param {unknown} error */
 const codeOf = (error) => /** @type {{ code?: string }} */ (error).code;
+/** @param {unknown} error */
+const isGone = (error) => codeOf(error) === 'ENOENT';
+
+/** @param {string} name @param {number} version */
+const fileOf = (name, version) => `${encode(name)}.${digits(version)}.trainlet`;
 
 /** @param {string} directory @returns {Promise<Room<Uint8Array>>} */
 export async function openFolder(directory) {
@@ -97,7 +112,7 @@ export async function openFolder(directory) {
   const inFolder = (/** @type {string} */ file) => path.join(folder, file);
   const remove = (/** @type {string} */ file) =>
     fs.unlink(inFolder(file)).catch((error) => {
-      if (codeOf(error) !== 'ENOENT') throw error; // another writer was first
+      if (!isGone(error)) throw error; // another writer was first
     });
 
   /** The plain files; a link or a folder is someone else's, whatever its name. */
@@ -106,9 +121,18 @@ export async function openFolder(directory) {
     return entries.filter((entry) => entry.isFile()).map(({ name }) => name);
   }
 
-  /** Oldest first. @param {string} [wanted] */
-  async function places(wanted) {
-    const all = await files(),
+  /** The plain files for readers, with those that other processes replaced meanwhile. @returns {Promise<string[]>} */
+  async function settledFiles(listings = LISTINGS) {
+    const before = await fs.stat(folder);
+    const found = await files();
+    const { mtimeMs } = await fs.stat(folder);
+    const isCalm = mtimeMs === before.mtimeMs && Math.abs(Date.now() - mtimeMs) > CALM_MS;
+    return isCalm || listings === 1 ? found : [...new Set([...found, ...(await settledFiles(listings - 1))])];
+  }
+
+  /** Oldest first. @param {string} [wanted] @param {() => Promise<string[]>} [list] */
+  async function places(wanted, list = files) {
+    const all = await list(),
       set = new Set(all);
     return all
       .flatMap((file) => placeOf(file, set))
@@ -145,10 +169,34 @@ export async function openFolder(directory) {
    * @returns {Promise<Version | undefined>}
    */
   async function look({ version, file, info }) {
-    const stat = await fs.stat(inFolder(file)).catch(() => undefined);
-    if (!stat) return undefined;
-    const known = await (info ? metaIn(info).then((meta) => ({ meta })) : infoOf(file)).catch(() => undefined);
-    return { version, bytes: stat.size, savedAt: stat.mtime, ...known };
+    let found = { version, bytes: 0, savedAt: new Date(0) };
+    try {
+      const { size, mtime } = await fs.stat(inFolder(file));
+      found = { version, bytes: size, savedAt: mtime };
+      return { ...found, ...(info ? { meta: await metaIn(info) } : await infoOf(file)) };
+    } catch (error) {
+      return isGone(error) ? undefined : found;
+    }
+  }
+
+  /**
+   * Versions without their bytes. It lists again until no listed file is gone before it is opened, so that an empty
+   * result comes from an empty listing.
+   * @param {string} [name]
+   * @param {(all: Place[]) => Place[]} [choose]
+   * @returns {Promise<Listed[]>}
+   */
+  async function lookAtAll(name, choose = (all) => all) {
+    /** By file. @type {Map<string, Version>} */
+    const known = new Map();
+    for (let round = 0; round < ROUNDS; round++) {
+      const wanted = choose(await places(name, settledFiles));
+      const found = await Promise.all(wanted.map(async (place) => known.get(place.file) ?? (await look(place))));
+      wanted.forEach(({ file }, i) => found[i] && known.set(file, found[i]));
+      const whole = found.flatMap((version, i) => (version ? { name: wanted[i].name, ...version } : []));
+      if (whole.length === wanted.length) return whole;
+    }
+    throw new Error('other processes removed its files as fast as they were listed');
   }
 
   /** @param {Place} place @returns {Promise<Stored | string>} */
@@ -210,7 +258,8 @@ export async function openFolder(directory) {
     let stale = '';
     for (let least = 1, tries = 0; ; ) {
       const version = Math.max(least, ((await places(name)).at(-1)?.version ?? 0) + 1);
-      const file = `${encode(name)}.${digits(version)}.trainlet`;
+      if (version > LAST) return await fs.rename(temporary, inFolder(fileOf(name, LAST))).then(() => LAST);
+      const file = fileOf(name, version);
       least = version + 1;
       if (!(await give(temporary, inFolder(file)))) continue;
       if (stale) await remove(stale);
@@ -281,25 +330,19 @@ export async function openFolder(directory) {
         .catch(() => {}); // what is saved is saved
       return version;
     },
-    versions: async (name) => (await Promise.all((await places(name)).map(look))).flatMap((found) => found ?? []),
+    versions: async (name) => (await lookAtAll(name)).map(({ name: _, ...version }) => version),
     async read(name, { version }) {
       const told = (/** @type {unknown} */ error) => {
-        if (codeOf(error) === 'ENOENT') return undefined;
+        if (isGone(error)) return undefined;
         if (codeOf(error) === 'EIO') return 'cannot be read';
         throw error;
       };
-      const own = await read({ name, version, file: `${encode(name)}.${digits(version)}.trainlet` }).catch(told);
+      const own = await read({ name, version, file: fileOf(name, version) }).catch(told);
       if (own) return own;
       const place = (await places(name)).find((found) => found.version === version); // in the format before, or gone
       return place && (await read(place).catch(told));
     },
-    async list() {
-      const newest = new Map((await places()).map((place) => [place.name, place]));
-      const found = await Promise.all([...newest].map(async ([name, place]) => ({ name, ...(await look(place)) })));
-      return found.flatMap(({ name, version, bytes, savedAt, meta }) =>
-        version === undefined || bytes === undefined || !savedAt ? [] : [{ name, version, bytes, savedAt, meta }],
-      );
-    },
+    list: () => lookAtAll(undefined, (all) => [...new Map(all.map((place) => [place.name, place])).values()]),
     async total() {
       const sizes = (await places()).map(({ file }) =>
         fs.stat(inFolder(file)).then(

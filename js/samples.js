@@ -114,9 +114,9 @@ export class Samples {
   async dataset(options = {}) {
     checkKeys('SampleStore.dataset', options, ['classes', 'labels']);
     const labelled = (await this.#all()).filter(({ info }) => info.label !== null);
-    if (!labelled.length) throw invalid('dataset: there is no sample with a label in the store');
-    const { classes = classesOf(labelled.map(({ info }) => info)), labels = 'labels' } = options;
     const samples = (await this.#readAll(labelled)).filter(({ record }) => record.label !== null);
+    if (!samples.length) throw invalid('dataset: there is no sample with a label in the store');
+    const { classes = classesOf(samples.map(({ record }) => record)), labels = 'labels' } = options;
     const indices = samples.map(({ id, record }) => indexOf(classes, id, /** @type {string} */ (record.label)));
     const inputs = stacked(samples.map(({ id, record, bytes }) => ({ id, inputs: unpackSample(record, bytes) })));
     return { inputs, labels: { [labels]: new Tensor('int64', indices) } };
@@ -239,8 +239,8 @@ const missing = (id) => {
 /** @param {string} id @param {Noted} record @param {number} bytes @returns {SampleInfo} */
 const infoOf = (id, { label, meta }, bytes) => ({ id, label, meta, addedAt: timeOf(id), bytes });
 
-/** In the order of their oldest samples. @param {SampleInfo[]} infos */
-const classesOf = (infos) => [...new Set(infos.flatMap(({ label }) => label ?? []))];
+/** In the order of their oldest samples. @param {{ label: string | null }[]} samples */
+const classesOf = (samples) => [...new Set(samples.flatMap(({ label }) => label ?? []))];
 
 /** @param {readonly string[]} classes @param {string} id @param {string} label */
 function indexOf(classes, id, label) {

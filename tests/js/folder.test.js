@@ -320,3 +320,75 @@ test('a bundle for browsers has no folders, and says so', async () => {
     await check(bundle.CheckpointStore.open({ directory }));
   }
 });
+
+/** Does something once, after the next listing of a folder. */
+function afterListing(t, work) {
+  let done = false;
+  replace(t, 'readdir', async (whole, ...values) => {
+    const found = await whole(...values);
+    if (done) return found;
+    done = true;
+    return (await work(found)) ?? found;
+  });
+}
+
+for (const [what, read] of [
+  ['load', async (store) => [await store.load('run')]],
+  ['versions', (store) => store.versions('run')],
+  ['list', (store) => store.list()],
+]) {
+  test(`${what} finds the newest version, though each listed file is gone before it is opened`, async (t) => {
+    const [store, other] = [await open(1), await open(1)];
+    await store.save('run', bytes(3));
+    afterListing(t, async () => void (await other.save('run', bytes(4))));
+    assert.deepEqual(
+      (await read(store)).map((found) => found.bytes.length ?? found.bytes),
+      [4],
+    );
+  });
+
+  test(`${what} finds a version that the listing missed because it was replaced meanwhile`, async (t) => {
+    const store = await open(1);
+    await store.save('run', bytes(3));
+    afterListing(t, async () => []);
+    assert.equal((await read(store)).filter(Boolean).length, 1);
+  });
+}
+
+test('a newest version that is gone before it is opened is not taken for the one before it', async (t) => {
+  const [store, other] = [await open(2), await open(1)];
+  await store.save('run', bytes(3));
+  await store.save('run', bytes(4));
+  afterListing(t, async () => {
+    await other.save('run', bytes(5));
+    await fs.writeFile(at('run.00000001.trainlet'), bytes(9)); // as if it were not removed yet
+  });
+  assert.deepEqual((await store.load('run')).bytes, bytes(5));
+});
+
+test('a file with the largest number hides no later save', async () => {
+  const store = await open(2);
+  await store.save('a', bytes(1));
+  await fs.writeFile(at(`a.${'9'.repeat(15)}.trainlet`), 'planted');
+  for (const n of [2, 3]) {
+    await store.save('a', bytes(n), { n });
+    assert.deepEqual((await store.load('a')).meta, { n });
+  }
+  assert.deepEqual(
+    (await store.versions('a')).map(({ meta }) => meta),
+    [{}, { n: 3 }],
+  );
+});
+
+test('a list is not empty because what it found moved to another name meanwhile', async (t) => {
+  const [store, other] = [await open(1), await open(1)];
+  await store.save('run', bytes(3));
+  afterListing(t, async () => {
+    await other.save('moved', bytes(4));
+    await other.delete('run');
+  });
+  assert.deepEqual(
+    (await store.list()).map(({ name }) => name),
+    ['moved'],
+  );
+});

@@ -149,6 +149,18 @@ function behaves(open) {
     );
   });
 
+  test('a data set has each sample once while another page labels them anew', async () => {
+    const [store, other] = [await open({ name: 'relabelled' }), await open({ name: 'relabelled' })];
+    const ids = [await store.add(sample('a', 1, 2)), await store.add(sample('b', 3, 4))];
+    for (let n = 0; n < 20; n++) {
+      const labelled = other.label(ids[n % 2], `label ${n}`);
+      const { inputs, labels } = await store.dataset();
+      assert.deepEqual([inputs.x.dims[0], labels.labels.dims[0]], [2, 2]);
+      assert.equal((await store.list()).length, 2);
+      await labelled;
+    }
+  });
+
   test('an export holds all, and is imported once', async () => {
     const store = await open({ name: 'from' });
     const ids = [await store.add({ ...sample('ä', 1), meta: { n: 1 } }), await store.add(sample(null, 2))];

@@ -183,6 +183,21 @@ describe('IndexedDB', () => {
     assert.deepEqual((await store.load('run')).meta, { n: 1 });
   });
 
+  test('a version with the largest number hides no later save', async () => {
+    const store = await CheckpointStore.open({ database: 'planted', keep: 1 });
+    await store.save('run', bytes(1));
+    const db = await settled(indexedDB.open('planted'));
+    const transaction = db.transaction(['info', 'bytes'], 'readwrite');
+    const key = ['run', Number.MAX_SAFE_INTEGER];
+    await settled(transaction.objectStore('info').put({ bytes: 2, savedAt: new Date(), meta: {} }, key));
+    await settled(transaction.objectStore('bytes').put(bytes(2), key));
+    db.close();
+    for (const n of [3, 4]) {
+      await store.save('run', bytes(n), { n });
+      assert.deepEqual((await store.load('run')).meta, { n });
+    }
+  });
+
   test('a save that cannot be cloned changes nothing', async () => {
     const store = await CheckpointStore.open({ database: 'clone' });
     await store.save('run', bytes(3), { n: 1 });
