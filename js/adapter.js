@@ -1,6 +1,8 @@
 /** A session's LoRA adapters: which there are and which is in use; as the folder that Hugging Face's PEFT has. */
 
+import { loraIn, pairOf } from './adapter-metadata.js';
 import { checkKeys, invalid, nameOf, TrainletError } from './errors.js';
+import { lackingFor } from './peft-config.js';
 import { floatsOf, readSafetensors, writeSafetensors } from './safetensors.js';
 import { Tensor } from './tensor.js';
 
@@ -9,32 +11,13 @@ import { Tensor } from './tensor.js';
 /** @import { Place } from './place.js' */
 /** @import { TrainingSession } from './session.js' */
 /** @import { Floats } from './safetensors.js' */
-/**
- * @typedef {{ name: string, kind: 'linear' | 'conv' | 'embedding', weight: string, r: number, alpha: number }} Module
- */
-/** @typedef {{ parameter: string, name: string, turned: boolean }} Other what trains beside the adapters */
-/**
- * @typedef {{ r: number, alpha: number, dropout: number, rsLora: boolean, bias: string, modules: Module[],
- * others: Other[], modulesToSave: string[] }} Lora as the model's metadata has it
- */
+/** @import { Lora, Module } from './adapter-metadata.js' */
 /** @typedef {{ key: string, parameter: string, turned: boolean }} Entry a tensor of the file and its parameter */
 
 const PREFIX = 'base_model.model.';
 const TENSORS = 'adapter_model.safetensors';
 const CONFIG = 'adapter_config.json';
 const ONNX = 'adapter.onnx_adapter';
-
-/** @param {string} where @param {string | undefined} text @returns {Lora} */
-function loraIn(where, text) {
-  if (text) return JSON.parse(text);
-  throw invalid(`${where}: the session has no adapter: make its artifacts with the option lora`);
-}
-
-/** The names of A and B. @param {Module} module */
-const pairOf = ({ name, kind }) =>
-  (kind === 'embedding' ? ['lora_embedding_A', 'lora_embedding_B'] : ['lora_A.weight', 'lora_B.weight']).map(
-    (end) => `${name}.${end}`,
-  );
 
 /** @param {Pick<Lora, 'modules'>} lora @returns {Entry[]} */
 const matricesOf = ({ modules }) =>
@@ -72,7 +55,7 @@ function transposed({ dims: [rows, columns], data }) {
  */
 export async function exportAdapter(session, inside, options = {}) {
   checkKeys('exportAdapter', options, ['format', 'type', 'prefix', 'baseModel']);
-  const lora = loraIn('exportAdapter', inside.lora);
+  const lora = loraIn('exportAdapter', inside.lora, session.parameters);
   if (options.format === 'onnx') return await onnxAdapterOf(session, lora, options);
   if (options.format !== undefined && options.format !== 'peft')
     throw invalid(`exportAdapter: format is 'peft' or 'onnx', not ${nameOf(options.format)}`);
@@ -89,8 +72,23 @@ export async function exportAdapter(session, inside, options = {}) {
     const floats = { dims: [...dims], data: /** @type {Float32Array} */ (data) };
     tensors.set(PREFIX + key.slice(prefix.length), turned ? transposed(floats) : floats);
   }
+  if (type === 'float16') checkHalves(tensors);
   const config = JSON.stringify(configOf(lora, prefix, baseModel), null, 2);
   return { [TENSORS]: writeSafetensors(tensors, type), [CONFIG]: new TextEncoder().encode(config) };
+}
+
+/** The largest number of float16 that a float32 may round to, 65504, and half the distance to the next. */
+const MOST_HALF = 65520;
+
+/** @param {Map<string, Floats>} tensors */
+function checkHalves(tensors) {
+  for (const [name, { data }] of tensors) {
+    const large = data.findIndex((x) => Number.isFinite(x) && Math.abs(x) >= MOST_HALF);
+    if (large >= 0)
+      throw invalid(
+        `exportAdapter: '${name}' has ${data[large]} at ${large}, more than float16 holds (65504): use another type`,
+      );
+  }
 }
 
 /**
@@ -156,7 +154,7 @@ export async function loadAdapter(session, inside, files) {
  * @param {TrainingSession} session @param {Inside} inside @param {AdapterSources} files
  */
 async function valuesIn(session, { lora: metadata, readSource }, files) {
-  const lora = loraIn('loadAdapter', metadata);
+  const lora = loraIn('loadAdapter', metadata, session.parameters);
   checkKeys('loadAdapter', files, [TENSORS, CONFIG, ONNX]);
   const { [TENSORS]: model, [CONFIG]: config, [ONNX]: onnx } = files ?? {};
   if ((model === undefined) === (onnx === undefined))
@@ -264,7 +262,7 @@ export async function deleteAdapter(session, { ask }, name) {
  * @returns {Promise<Map<string, Floats>>}
  */
 async function sumOf(where, session, { ask, info, lora }, weights) {
-  const { modules } = loraIn(where, lora);
+  const { modules } = loraIn(where, lora, session.parameters);
   const wrong = Object.entries(weights).find(([, weight]) => !Number.isFinite(weight));
   if (wrong) throw invalid(`${where}: the weight of '${wrong[0]}' is a number, not ${nameOf(wrong[1])}`);
   if (!Object.keys(weights).length) throw invalid(`${where}: a sum is of at least one adapter, { name: weight }`);
@@ -308,13 +306,23 @@ function parsed(bytes) {
   throw new TrainletError('source-unreadable', `${CONFIG}: it is no JSON object`);
 }
 
+/** Entries that choose modules, which the tensors' names show. */
+const CHOOSE = ['layers_to_transform', 'layers_pattern'];
+
+/** @param {string} key @param {unknown} value of a configuration; PEFT's default where there is none */
+function numberIn(key, value) {
+  const number = value ?? 8;
+  if (typeof number === 'number' && Number.isFinite(number)) return number;
+  throw invalid(`loadAdapter: ${CONFIG}: ${key} is ${nameOf(value)}, not a number`);
+}
+
 /**
  * A pattern is a module's name, or its end from a dot on.
- * @param {unknown} patterns @param {string} name @param {number} usual
+ * @param {string} key @param {unknown} patterns @param {string} name @param {number} usual
  */
-function numberFor(patterns, name, usual) {
-  const found = Object.entries(patterns ?? {}).find(([key]) => name === key || name.endsWith(`.${key}`));
-  return found ? Number(found[1]) : usual;
+function numberFor(key, patterns, name, usual) {
+  const found = Object.entries(patterns ?? {}).find(([end]) => name === end || name.endsWith(`.${end}`));
+  return found ? numberIn(`${key}['${found[0]}']`, found[1]) : usual;
 }
 
 /**
@@ -322,17 +330,18 @@ function numberFor(patterns, name, usual) {
  * @param {Lora} lora @param {Record<string, any>} config
  */
 function checkScales(lora, config) {
+  const lacking = lackingFor(config, CHOOSE);
+  if (lacking) throw invalid(`loadAdapter: ${CONFIG}: ${lacking}`);
+  const [usualRank, usualAlpha] = [numberIn('r', config.r), numberIn('lora_alpha', config.lora_alpha)];
   const scale = (/** @type {number} */ alpha, /** @type {number} */ r, /** @type {boolean} */ rs) =>
     alpha / (rs ? Math.sqrt(r) : r);
   for (const { name, r, alpha } of lora.modules) {
-    const theirs = [
-      numberFor(config.alpha_pattern, name, config.lora_alpha),
-      numberFor(config.rank_pattern, name, config.r),
-    ];
-    const [ours, wanted] = [scale(alpha, r, lora.rsLora), scale(theirs[0], theirs[1], Boolean(config.use_rslora))];
-    if (Math.abs(ours - wanted) > 1e-6 * Math.abs(ours) || theirs[1] !== r)
+    const theirRank = numberFor('rank_pattern', config.rank_pattern, name, usualRank);
+    const theirAlpha = numberFor('alpha_pattern', config.alpha_pattern, name, usualAlpha);
+    const [ours, wanted] = [scale(alpha, r, lora.rsLora), scale(theirAlpha, theirRank, Boolean(config.use_rslora))];
+    if (!(Math.abs(ours - wanted) <= 1e-6 * Math.abs(ours)) || theirRank !== r)
       throw invalid(
-        `loadAdapter: '${name}' has rank ${r} and alpha ${alpha} here, the adapter ${theirs[1]} and ${theirs[0]}: ` +
+        `loadAdapter: '${name}' has rank ${r} and alpha ${alpha} here, the adapter ${theirRank} and ${theirAlpha}: ` +
           `make the artifacts with lora: the adapter's own ${CONFIG}`,
       );
   }

@@ -1,27 +1,10 @@
 /** LoRA's options, by our names or PEFT's, as the engine's settings. A whole `adapter_config.json` is such options. */
 
+import { isKnown, KEYS, lackingFor, OURS } from './peft-config.js';
 import { fullMatch } from './regular-expression.js';
 
 /** @import { ArtifactOptions } from './types.js' */
 /** @typedef {Pick<typeof import('./errors.js'), 'checkKeys' | 'checkObject' | 'invalid'>} Errors */
-
-/** PEFT's names for ours. @type {Record<string, string>} */
-const OURS = {
-  lora_alpha: 'alpha',
-  lora_dropout: 'dropout',
-  target_modules: 'targets',
-  exclude_modules: 'exclude',
-  use_rslora: 'rsLora',
-  rank_pattern: 'rankPattern',
-  alpha_pattern: 'alphaPattern',
-  modules_to_save: 'modulesToSave',
-};
-const KEYS = ['r', 'init', 'bias', 'moduleNames', ...Object.values(OURS)];
-/** What a PEFT configuration may say beside, that changes nothing here: how it was made, and how its weights began. */
-const UNREAD = new RegExp(
-  '^(peft_.*|base_model_.*|task_type|inference_mode|fan_in_fan_out|init_lora_.*|auto_mapping|revision|megatron_.*|' +
-    '.*_config|qalora_group_size)$',
-);
 
 /**
  * The engine's keys and values; `choose` gives those of the modules that are adapted, of the names of all, where they
@@ -86,17 +69,13 @@ function matching(matches, names, refused) {
 }
 
 /**
- * Refuses what it asks for and we do not have; empty, false and null ask for nothing.
+ * Refuses what it asks for and we do not have.
  * @param {Record<string, unknown>} config @param {Errors['invalid']} invalid
  */
 function ofPeft(config, invalid) {
-  if (config.peft_type !== 'LORA') throw invalid(`generateArtifacts: lora: peft_type is ${config.peft_type}, not LORA`);
-  const known = Object.entries(config).filter(([key]) => OURS[key] || KEYS.includes(key));
-  const asked = Object.entries(config).find(
-    ([key, value]) => !OURS[key] && !KEYS.includes(key) && !UNREAD.test(key) && isAsked(value),
-  );
-  if (asked) throw invalid(`generateArtifacts: lora: PEFT's ${asked[0]} is not supported`);
-  return Object.fromEntries(known);
+  const lacking = lackingFor(config);
+  if (lacking) throw invalid(`generateArtifacts: lora: ${lacking}`);
+  return Object.fromEntries(Object.entries(config).filter(([key]) => isKnown(key)));
 }
 
 /** Longer ones could nest deeper than a stack reaches. */
@@ -120,9 +99,6 @@ function patternOf(pattern, refused) {
   const matches = guarded(() => fullMatch(pattern));
   return (/** @type {string} */ name) => guarded(() => matches(name));
 }
-
-/** @param {unknown} value */
-const isAsked = (value) => Boolean(value) && !(typeof value === 'object' && value && Object.keys(value).length === 0);
 
 /** A number, a name, a flag, an array of names, or an object of names and what each has. @param {unknown} value */
 function textsOf(value) {

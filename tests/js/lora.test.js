@@ -182,7 +182,7 @@ test('what is asked for and cannot be is one sentence', async () => {
     [{ peft_type: 'LORA', target_modules: '(?<=f)c' }, /'.*c', which has \(\?<=: name the modules/],
     [{ peft_type: 'LORA', target_modules: `${'(.?)'.repeat(999)}` }, /which is longer than 1000 letters/],
     [{ matching: 'fc1' }, /there is no option 'matching'/],
-    [{ peft_type: 'IA3' }, /peft_type is IA3, not LORA/],
+    [{ peft_type: 'IA3' }, /peft_type is "IA3", not LORA/],
   ];
   for (const [lora, sentence] of wrong)
     await assert.rejects(onMlp(lora), (error) => error.code === 'invalid-argument' && sentence.test(error.message));

@@ -1,0 +1,154 @@
+/** Adapters' metadata and configurations from outside: what is damaged is refused in a sentence, whatever it says. */
+
+import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import { generateArtifacts, Tensor, TrainingSession, TrainletError } from '../../js/index.js';
+import { root } from '../../wasm/tools.mjs';
+
+const HERE = { worker: false, threads: 1 };
+const mlp = readFileSync(join(root, 'tests/golden/mlp_small.onnx'));
+const artifacts = await generateArtifacts(mlp, {
+  ...HERE,
+  loss: 'cross-entropy',
+  optimizer: 'sgd',
+  lora: { r: 2, modulesToSave: ['fc3'] },
+});
+const open = (evalModel = artifacts.evalModel) => TrainingSession.create({ ...artifacts, evalModel }, HERE);
+const metadata = (() => {
+  const text = Buffer.from(artifacts.evalModel).toString('latin1');
+  const from = text.indexOf('{', text.indexOf('trainlet.lora'));
+  return { from, json: text.slice(from, text.indexOf('}]}', from) + 3) };
+})();
+
+/** The eval model with other metadata of the same length, so that the file around it stays whole. */
+function evalModelWith(json) {
+  assert.ok(json.length <= metadata.json.length, `${json.length} letters`);
+  const bytes = Uint8Array.from(artifacts.evalModel);
+  bytes.set(Buffer.from(json.padEnd(metadata.json.length), 'latin1'), metadata.from);
+  return bytes;
+}
+
+/** What the methods that read it say; 'fine' where they work. */
+async function answers(evalModel, file) {
+  const said = [];
+  const note = async (work) => {
+    try {
+      await work();
+      said.push('fine');
+    } catch (error) {
+      assert.ok(error instanceof TrainletError, `${error.stack}`);
+      said.push(error.message);
+    }
+  };
+  await note(async () => {
+    const session = await open(evalModel);
+    await note(() => session.exportAdapter());
+    await note(() => session.loadAdapter(file));
+    await note(() => session.addAdapter('more'));
+    await note(() => session.useAdapter({ default: 0.5, more: 0.5 }));
+    await session.release();
+  });
+  return said;
+}
+
+const session = await open();
+const file = await session.exportAdapter();
+const config = JSON.parse(new TextDecoder().decode(file['adapter_config.json']));
+
+test('metadata that says something else is refused by its entry', async () => {
+  assert.deepEqual(await answers(evalModelWith(metadata.json), file), Array(5).fill('fine'));
+  const changed = (change) => {
+    const lora = JSON.parse(metadata.json);
+    for (const key of ['targets', 'exclude', 'rankPattern', 'alphaPattern']) delete lora[key];
+    change(lora);
+    return JSON.stringify(lora);
+  };
+  const rows = [
+    ['{"r":2', /is damaged: it is no JSON/],
+    ['7', /is damaged: it is 7, not an object/],
+    ['null', /is damaged: it is null, not an object/],
+    [
+      changed((lora) => (lora.modules[0].r = 5e8)),
+      /it.modules\[0\].r is 500000000, not a whole number from 1 to 65536/,
+    ],
+    [changed((lora) => (lora.modules[0].r = 999)), /no parameters of rank 999 adapt its module 'fc1'/],
+    [changed((lora) => (lora.modules[0].name = 'x')), /no parameters of rank 2 adapt its module 'x'/],
+    [changed((lora) => (lora.modules[0].kind = 'x')), /it.modules\[0\].kind is '?x'?, not linear, conv or embedding/],
+    [changed((lora) => delete lora.modules), /it.modules is undefined, not a list/],
+    [changed((lora) => (lora.others = [1])), /it.others\[0\] is 1, not an object/],
+    [changed((lora) => (lora.others[0].parameter = 'x')), /its parameter 'x' is none of the model's/],
+    [changed((lora) => (lora.modulesToSave = {})), /it.modulesToSave is .*, not a list/],
+    [changed(() => {}).replace('"alpha":8', '"alpha":1e999'), /it.alpha is Infinity, not a finite number/],
+    [changed((lora) => (lora.dropout = '0')), /it.dropout is '?0'?, not a finite number/],
+  ];
+  for (const [json, sentence] of rows) {
+    const [exported, loaded, , summed] = await answers(evalModelWith(json), file);
+    for (const said of [exported, loaded, summed]) assert.match(said, sentence, json);
+  }
+});
+
+test('300 random changes of the metadata end in sentences', async () => {
+  let state = 5;
+  const below = (n) => {
+    state = (Math.imul(state, 1664525) + 1013904223) >>> 0;
+    return Math.floor((state / 2 ** 32) * n);
+  };
+  let refused = 0;
+  for (let i = 0; i < 300; i++) {
+    const letters = [...metadata.json];
+    for (let k = 0; k <= below(3); k++) letters[below(letters.length)] = '"{}[]:,019eaN \\'[below(15)];
+    const said = await answers(evalModelWith(letters.join('')), file);
+    refused += Number(said.some((one) => one !== 'fine'));
+  }
+  assert.ok(refused > 150, `${refused} refused`);
+});
+
+test('a configuration means what PEFT means by it, or is refused', async () => {
+  const load = (change) =>
+    session.loadAdapter({ ...file, 'adapter_config.json': Buffer.from(JSON.stringify({ ...config, ...change })) });
+  for (const change of [{}, { lora_alpha: undefined }, { layers_to_transform: [0] }, { use_dora: false }])
+    await load(change);
+  const rows = [
+    [{ use_dora: true }, /PEFT's use_dora is not supported/],
+    [{ peft_type: 'LOHA' }, /peft_type is "LOHA", not LORA/],
+    [{ peft_type: undefined }, /peft_type is undefined, not LORA/],
+    [{ lora_alpha: '8' }, /lora_alpha is .*8.*, not a number/],
+    [{ lora_alpha: {} }, /lora_alpha is .*, not a number/],
+    [{ lora_alpha: 16 }, /'fc1' has rank 2 and alpha 8 here, the adapter 2 and 16/],
+    [{ r: undefined }, /'fc1' has rank 2 and alpha 8 here, the adapter 8 and 8/],
+    [{ r: [2] }, /: r is .*, not a number/],
+    [{ r: 0 }, /'fc1' has rank 2 and alpha 8 here, the adapter 0 and 8/],
+    [{ alpha_pattern: { fc2: 'x' } }, /alpha_pattern\['fc2'\] is .*x.*, not a number/],
+    [{ use_rslora: true }, /'fc1' has rank 2/],
+  ];
+  for (const [change, sentence] of rows)
+    await assert.rejects(
+      load(change),
+      (error) => error instanceof TrainletError && sentence.test(error.message),
+      JSON.stringify(change),
+    );
+  const named = JSON.stringify({ ...config, lora_alpha: 'NaN' }).replace('"NaN"', 'NaN');
+  await assert.rejects(
+    session.loadAdapter({ ...file, 'adapter_config.json': Buffer.from(named) }),
+    /it is no JSON object/,
+  );
+});
+
+test('float16 does not make infinities of large numbers', async () => {
+  const own = await open();
+  const { name, dims } = own.parameters.find((one) => one.name === 'fc1.lora_B.weight');
+  const data = new Float32Array(dims[0] * dims[1]).fill(0.1);
+  data[3] = 65519;
+  await own.setParameter(name, new Tensor('float32', data, dims));
+  await own.exportAdapter({ type: 'float16' });
+  data[3] = -70000;
+  await own.setParameter(name, new Tensor('float32', data, dims));
+  await assert.rejects(
+    own.exportAdapter({ type: 'float16' }),
+    /'.*fc1.lora_B.weight' has -70000 at 3, more than float16/,
+  );
+  await own.exportAdapter({ type: 'bfloat16' });
+  await own.release();
+});
