@@ -17,8 +17,8 @@ for (const note of KEPT)
   test(`${note.name} answers and learns as its framework`, async () => {
     const model = new Uint8Array(Buffer.from(note.model, 'base64'));
     const within = note.within ?? 1e-4;
-    const { forward: apart } = await forward(model, note);
-    assert.ok(apart < within, `its answers are apart by ${apart}`);
+    const { found: answered } = await forward(model, note);
+    assert.ok(answered.forward < within, `its answers are apart by ${answered.forward}`);
     if (note.untrained) return;
     const { found } = await train({ model }, note);
     assert.ok(found.falls || found.loss < within, `its losses ${found.losses}, wanted ${note.losses}`);

@@ -46,16 +46,27 @@ export function apart(output, wanted) {
   return most / scale;
 }
 
-/** `outputs` of several, in the order of the file, or the first `output` alone. */
+/** The answers that a framework noted: `outputs` of several, in the order of the file, or the first `output` alone. */
+function answersOf(note, names) {
+  const wanted = note.outputs ?? { [names[0]]: note.output };
+  return Object.fromEntries(Object.entries(wanted).map(([name, one]) => [name, tensorOf(one)]));
+}
+
+/** The largest difference of the outputs that both have. */
+export function farthest(outputs, wanted) {
+  const names = Object.keys(wanted).filter((name) => name in outputs);
+  return names.length ? Math.max(...names.map((name) => apart(outputs[name], wanted[name]))) : Number.POSITIVE_INFINITY;
+}
+
+/** What an inference session answers, and how far that is from the note. */
 export async function forward(model, note, timed) {
   const session = await InferenceSession.create(model, HERE);
   const inputs = tensorsOf(note.inputs);
-  const got = await session.run(inputs);
-  const wanted = note.outputs ?? { [session.outputNames[0]]: note.output };
-  const all = Object.entries(wanted).map(([name, one]) => apart(got[name], tensorOf(one)));
+  const outputs = await session.run(inputs);
+  const wanted = answersOf(note, session.outputNames);
   const ms = timed ? await timed(() => session.run(inputs)) : undefined;
   await session.release();
-  return { forward: Math.max(...all), forwardMs: ms };
+  return { found: { forward: farthest(outputs, wanted), forwardMs: ms }, outputs, wanted };
 }
 
 async function artifactsOf(files, { loss, axis, optimizer, lossInputs, requiresGrad, frozen }) {
@@ -64,10 +75,19 @@ async function artifactsOf(files, { loss, axis, optimizer, lossInputs, requiresG
   return await generateArtifacts(files.model, { ...HERE, loss: type, optimizer, lossInputs, requiresGrad, frozen });
 }
 
-/** How far the losses are from those noted, or, where none can be, whether they fall. */
+/** How far the losses are from those noted, the first three and all; where none can be noted, whether they fall. */
 function judge(losses, note) {
   if (!note.losses) return { falls: losses.at(-1) < losses[0] };
-  return { loss: Math.max(...note.losses.map((wanted, i) => Math.abs(losses[i] - wanted) / Math.abs(wanted))) };
+  const differences = note.losses.map((wanted, i) => Math.abs(losses[i] - wanted) / Math.abs(wanted));
+  return { early: Math.max(...differences.slice(0, 3)), loss: Math.max(...differences) };
+}
+
+const firstOf = (outputs) => Object.values(outputs)[0];
+
+/** In training mode BatchNormalization takes the statistics of the batch; `predict` answers as in evaluation. */
+async function evaluation(session, inputs, note) {
+  const outputs = await session.predict(inputs);
+  return { found: { forward: apart(firstOf(outputs), tensorOf(note.output)) }, outputs };
 }
 
 /** Five steps; `files` are a model, or artifacts. */
@@ -78,13 +98,18 @@ export async function train(files, note, timed) {
   const label = session.trainingInputNames.find((name) => !(name in inputs));
   const feeds = { ...inputs, [label]: tensorOf(note.target) };
   const losses = [];
+  const before = note.training ? await evaluation(session, inputs, note) : undefined;
   await session.setLearningRate(note.optimizer.lr);
   for (let i = 0; i < 5; i++) losses.push((await session.step(feeds)).loss);
   const predicted = await session.predict(inputs, note.predicts);
   const exported = await session.exportModel({ outputs: note.predicts });
   const stepMs = timed ? await timed(() => session.step(feeds)) : undefined;
   await session.release();
-  const first = Object.values(predicted)[0];
-  const after = note.after ? apart(first, tensorOf(note.after)) : undefined;
-  return { found: { warnings, losses, ...judge(losses, note), after, stepMs }, exported, predicted };
+  const after = note.after ? apart(firstOf(predicted), tensorOf(note.after)) : undefined;
+  return {
+    found: { ...before?.found, warnings, losses, ...judge(losses, note), after, stepMs },
+    exported,
+    predicted,
+    before,
+  };
 }

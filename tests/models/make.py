@@ -82,8 +82,9 @@ NORMS = (nn.modules.batchnorm._BatchNorm,)
 LAYERS = (nn.Conv1d, nn.Conv2d, nn.ConvTranspose2d, nn.Linear)
 
 
-def folded(net, inputs):
-    """The network with each BatchNorm folded that comes right after a convolution or a linear layer."""
+def folded(net, inputs, kept):
+    """The network with each BatchNorm folded that comes right after a layer, but those that the file has kept."""
+    kept = [net.get_submodule(name) for name in kept]
     made_by, pairs = {}, []
     hooks = [m.register_forward_hook(lambda m, _, y: made_by.update({id(y): (m, y)})) for m in net.modules()
              if isinstance(m, LAYERS)]
@@ -94,7 +95,7 @@ def folded(net, inputs):
     for hook in hooks:
         hook.remove()
     for layer, norm in pairs:
-        if layer is not None:
+        if layer is not None and norm not in kept:
             one = (fuse_linear_bn_eval(layer, norm) if isinstance(layer, nn.Linear) else
                    fuse_conv_bn_eval(layer, norm, isinstance(layer, nn.ConvTranspose2d)))
             replace(net, layer, one)
@@ -116,10 +117,10 @@ def twin_of(net, model, inputs):
     for module in net.modules():
         if hasattr(module, "inplace"):
             module.inplace = False  # an activation in place behind a folded BatchNorm would change what its gradient reads
-    left = sum(node.op_type == "BatchNormalization" for node in model.graph.node)
+    left = [node.input[1].rpartition(".")[0] for node in model.graph.node if node.op_type == "BatchNormalization"]
     norms = sum(isinstance(m, NORMS) for m in net.modules())
     twin = copy.deepcopy(net)
-    twin = folded(twin, inputs) if left < norms else twin
+    twin = folded(twin, inputs, left) if len(left) < norms else twin
     return twin.requires_grad_(True).train()  # also biases that folding made
 
 
@@ -142,6 +143,15 @@ def steps(case, twin, inputs, target, lr):
         return losses, called(twin.eval(), inputs)
 
 
+def nudged(net):
+    """A copy with another last bit in each weight."""
+    net = copy.deepcopy(net)
+    with torch.no_grad():
+        for weight in net.parameters():
+            weight *= 1 + 2**-23 * torch.randn_like(weight).sign()
+    return net.train()
+
+
 def make(name, case, folder):
     folder.mkdir(parents=True, exist_ok=True)
     torch.manual_seed(1)
@@ -157,7 +167,9 @@ def make(name, case, folder):
         output = called(net.eval(), inputs)
     target = torch.randn_like(output) if case.loss == "mse" else labels_of(case, output)
     twin = twin_of(net, model, inputs)
-    lr, losses, after = with_best_rate(lambda lr: steps(case, copy.deepcopy(twin).train(), inputs, target, lr))
+    lr, losses, after, unsteady = with_best_rate(
+        lambda lr: steps(case, copy.deepcopy(twin).train(), inputs, target, lr),
+        lambda lr: steps(case, nudged(twin), inputs, target, lr)[0])
     fed = [value.name for value in model.graph.input]
     by_name = dict(zip(fed, inputs)) if len(fed) == len(inputs) else None
     if by_name is None:
@@ -165,11 +177,19 @@ def make(name, case, folder):
     note = {"name": name, "exporter": case.exporter, "training": case.training, "loss": case.loss, "axis": case.axis,
             "optimizer": {"type": case.optimizer, "lr": lr}, "opset": opsets(model),
             "inputs": {k: packed(v) for k, v in by_name.items()}, "output": packed(output), "target": packed(target),
-            "losses": losses, "after": packed(after), "frozen": case.frozen if case.free else ()}
+            "losses": losses, "unsteady": unsteady, "after": packed(after),
+            "frozen": case.frozen if case.free else ()}
     (folder / "case.json").write_text(json.dumps(note))
 
 
 ALL = {name: case for models in KINDS.values() for name, case in models.items()}
+
+
+def cause(error):
+    """The first line of what an exporter's errors began with."""
+    while error.__cause__:
+        error = error.__cause__
+    return f"{type(error).__name__}: {str(error).strip()[:300]}".splitlines()[0]
 
 
 def tell(name, folder):
@@ -184,8 +204,9 @@ def tell(name, folder):
         print(f"{name}: {time.time() - started:.1f} s", flush=True)
     except Exception as error:  # told on the page
         folder.mkdir(parents=True, exist_ok=True)
-        (folder / "error.txt").write_text(traceback.format_exc())
-        print(f"{name}: {type(error).__name__}: {str(error)[:300]}", flush=True)
+        short = cause(error)
+        (folder / "error.txt").write_text(f"{traceback.format_exc()}\n{short}\n")
+        print(f"{name}: {short}", flush=True)
 
 
 def main():

@@ -1,77 +1,120 @@
 // docs/models.md, from what check.js found of each model.
 
 import { writeFileSync } from 'node:fs';
+import { architectureOf, CLOSE, outcomeOf } from './outcome.js';
+import { reasonOf, warningsOf } from './reasons.js';
 
-/** Relative, of outputs and of losses; an output that a step has changed has gone through as many roundings more. */
-export const CLOSE = 1e-4;
-
-const COLUMNS = ['model', 'exporter', 'opset', 'forward', '5 steps', 'export', 'batch', 'forward, ms', 'step, ms'];
-const isNear = (number, within = CLOSE) => number !== undefined && number !== null && number < within;
+const COLUMNS = ['model', 'exporter', 'opset', 'forward', '3 losses', '5 losses', 'export', 'batch', 'forward, ms'];
+COLUMNS.push('step, ms', 'why not');
 const power = (number) => (number === undefined || number === null ? '–' : number.toExponential(0));
 const time = (ms) => (ms === undefined ? '–' : ms < 10 ? ms.toFixed(2) : ms.toFixed(0));
-
-/**
- * Of a loss without a yardstick it is told whether it falls; of a model that has nothing to train, its answers alone.
- */
-export function isWhole({ forward, loss, falls, export: exported, within, untrained }) {
-  if (untrained) return isNear(forward, within);
-  return isNear(forward, within) && (falls || isNear(loss, within)) && isNear(exported, within);
-}
 
 function batchOf({ warnings = [] }) {
   if (warnings.some((text) => text.includes('fixed batch, which is free now'))) return 'freed';
   return warnings.some((text) => text.includes('with a fixed batch')) ? 'fixed' : 'free';
 }
 
+function lossesOf({ early, loss, falls }) {
+  return falls === undefined ? [power(early), power(loss)] : ['', falls ? 'falls' : 'does not fall'];
+}
+
 function cellsOf(name, found) {
-  const { forward, loss, falls, export: exported, forwardMs, peerMs, stepMs, exporter, opset, reason } = found;
-  if (reason && forward === undefined) return [name, exporter, '', '', '', '', '', '', '', reason];
+  const { forward, export: exported, forwardMs, peerMs, stepMs, exporter, opset } = found;
+  const reason = reasonOf(name, found) ?? found.untrained ?? '';
+  if (forward === undefined) return [name, exporter, ...Array(COLUMNS.length - 3).fill(''), reason];
   return [
     name,
     exporter,
     opset?.['ai.onnx'],
     power(forward),
-    falls === undefined ? power(loss) : falls ? 'falls' : 'does not fall',
+    ...lossesOf(found),
     power(exported),
     found.warnings ? batchOf(found) : '',
     `${time(forwardMs)} / ${time(peerMs)}`,
     time(stepMs),
-    isWhole(found) ? (found.untrained ?? '') : reason,
+    reason,
   ];
 }
 
 const row = (cells) => `| ${cells.join(' | ')} |`;
 
-const isRun = (found) => isWhole(found) && found.untrained;
+const COUNTS = [
+  'family',
+  'architectures',
+  'exports',
+  'written wrong',
+  'nothing to train',
+  'all passes',
+  '3 losses',
+  '%',
+];
+COUNTS.push('not, with a warning');
 
-function headOf(all, versions) {
-  const whole = all.filter(isWhole).length;
-  const run = all.filter(isRun).length;
+/** What a family of models came to, `models` by name. */
+function countsOf(family, models) {
+  const all = Object.values(models);
+  const outcomes = all.map(outcomeOf);
+  const count = (outcome) => outcomes.filter((one) => one === outcome).length;
+  const trained = count('whole') + count('early');
+  const wanted = trained + count('apart');
+  const warned = all.filter((found, i) => outcomes[i] === 'apart' && warningsOf(found).length).length;
+  const share = wanted ? ((100 * trained) / wanted).toFixed(1) : '–';
+  const architectures = new Set(Object.keys(models).map(architectureOf)).size;
+  const cells = [family, architectures, all.length, count('miswritten'), count('run'), count('whole'), trained, share];
+  return row([...cells, `${warned} of ${count('apart')}`]);
+}
+
+/** How many of the models do not pass whole for each reason, the most frequent first. */
+function reasonsOf(models) {
+  const counts = new Map();
+  for (const [name, found] of Object.entries(models)) {
+    const reason = reasonOf(name, found)?.replace(/\d(\.\d+)?e[-+]?\d+|'[^']*'|\(\d+ such\)/g, '…');
+    if (reason) counts.set(reason, (counts.get(reason) ?? 0) + 1);
+  }
+  return [...counts].sort(([, a], [, b]) => b - a).map(([reason, count]) => `- ${count}: ${reason}`);
+}
+
+const LEGEND = `
+- **written wrong**: the exporter fails, or onnxruntime-web 1.30 computes the same wrong outputs from its file.
+- **nothing to train**: trees, neighbours, weights that are all int8. Their outputs are compared.
+- **all passes**: outputs, the losses of five steps and the exported model differ by less than ${CLOSE}.
+- **3 losses**: outputs and the losses of the first three steps do. **%** is the share of these models among all that
+  the exporter wrote right and that have something to train.
+- **not, with a warning**: how many of the others have a warning that says what the exporter changed.
+
+Differences are relative to the largest number. Outputs are compared with those of the framework, losses (AdamW, or
+SGD) with those of PyTorch or JAX, the exported model in onnxruntime-web 1.30 with the session that exported it.
+Int8 models may differ by 0.05 and float16 models by 0.01; the loss of an int8 model only has to fall. The outputs of a
+model in training mode are those of \`predict\`. Batch: the exporter fixes it to that of its example; *freed* means that
+\`generateArtifacts\` made it free again. Times are the least CPU time of some runs on one thread in Node: a forward
+pass beside that of onnxruntime-web 1.30, and a step.
+
+The models that do not pass whole, by reason:
+`;
+
+function headOf(kinds, versions) {
+  const all = Object.assign({}, ...Object.values(kinds));
   return [
     "# Models as today's exporters write them",
     '',
     `Made by \`npm run models\` (tests/models/) with ${versions}.`,
-    `${all.length} models with random weights, exported as their frameworks do by default, or as the name says.`,
-    `${whole} pass whole: ${whole - run} run, train and are exported; ${run} run and have nothing that trains:`,
-    `trees, neighbours, weights that are all int8 or float16. The other ${all.length - whole} say why not.`,
+    'The models have random weights. Each is exported by the defaults of its framework, or as its name says: *script* is',
+    "the exporter through TorchScript, *README's options* are `optimize=False`, training mode and a free batch.",
     '',
-    'Differences are relative to the largest number: of the output beside that of the framework, of the losses of five',
-    'steps (AdamW, or SGD) beside those of PyTorch itself, of the exported model in onnxruntime-web 1.30 beside the',
-    `session it comes from. ${CLOSE} passes; of int8 models 0.05, of float16 0.01, beside onnxruntime, and that the`,
-    'loss falls. Batch: the exporter fixes it at that of its example; *freed* is what `generateArtifacts` made of it.',
-    'Times are the shortest of some runs on one thread in Node: a forward pass beside that of onnxruntime-web 1.30,',
-    'and a step.',
+    row(COUNTS),
+    row(COUNTS.map(() => '---')),
+    ...Object.entries(kinds).map(([kind, models]) => countsOf(kind, models)),
+    countsOf('**all**', all),
+    LEGEND,
+    ...reasonsOf(all),
   ];
 }
 
 /** `kinds` has, by kind, what was found of each model by its name. */
 export function writePage(file, kinds, versions) {
-  const lines = headOf(
-    Object.values(kinds).flatMap((models) => Object.values(models)),
-    versions,
-  );
+  const lines = headOf(kinds, versions);
   for (const [kind, models] of Object.entries(kinds)) {
-    lines.push('', `## ${kind}`, row([...COLUMNS, 'why not']), row([...COLUMNS, ''].map(() => '---')));
+    lines.push('', `## ${kind}`, '', row(COLUMNS), row(COLUMNS.map(() => '---')));
     for (const [name, found] of Object.entries(models)) lines.push(row(cellsOf(name, found)));
   }
   writeFileSync(file, `${lines.join('\n')}\n`);

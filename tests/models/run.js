@@ -1,46 +1,49 @@
 // The models of the zoo, one after another: exported by today's frameworks in a Python environment of their own,
 // checked here (check.js), told in docs/models.md (page.js).
 //
-//   npm run models [-- NAME...] [-- --keep]    NAME as in build/models; --keep: what is exported already is not again
+//   npm run models [-- NAME...] [-- --keep]    NAME as in build/models; --keep: goes on with a run
 
-import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { Failure, root, runMain, say } from '../../wasm/tools.mjs';
 import { python, run, setUp } from './environment.js';
-import { isWhole, writePage } from './page.js';
-import { REASONS } from './reasons.js';
+import { writePage } from './page.js';
+import { reasonOf } from './reasons.js';
 
 const here = join(root, 'tests/models');
 const folder = join(root, 'build/models');
 const USAGE = `Usage: npm run models -- [NAME...] [--keep]
 Exports the models of tests/models/zoo (all, or those named), compares what Trainlet makes of them with their
 frameworks, and writes docs/models.md of what was found last of each, once all were run. It needs Python 3.10 or newer
-with venv, and some gigabytes for PyTorch. --keep: models that are exported already are not exported again.`;
+with venv, and some gigabytes for PyTorch. --keep goes on with a run: what was exported or compared is kept.`;
+
+const at = (slug, file) => join(folder, slug, file);
+const read = (slug, file) => readFileSync(at(slug, file), 'utf8');
 
 /** What a model of a folder came to when it was checked last; undefined: it never was. */
 function lastFound(slug) {
-  const file = join(folder, slug, 'found.json');
-  return existsSync(file) ? JSON.parse(readFileSync(file, 'utf8')) : undefined;
+  return existsSync(at(slug, 'found.json')) ? JSON.parse(read(slug, 'found.json')) : undefined;
 }
 
-/** What a model of a folder comes to; why it has no numbers, where that is so. */
-function check(name, slug) {
-  const reason = REASONS[name];
-  const at = join(folder, slug);
-  if (existsSync(join(at, 'error.txt')))
-    return {
-      exporter: '',
-      reason: reason ?? `not exported: ${readFileSync(join(at, 'error.txt'), 'utf8').trim().split('\n').at(-1)}`,
-    };
-  const done = run(process.execPath, [join(here, 'check.js'), at], { timeout: 300_000 });
-  if (done.status !== 0) return { exporter: '', reason: `check.js failed: ${done.stderr.trim().slice(0, 300)}` };
-  const found = JSON.parse(done.stdout);
-  const failed = Object.entries(found).find(([key]) => key.endsWith('Error'));
-  return { ...found, reason: reason ?? failed?.[1] ?? 'the numbers differ' };
+/** Whether it was checked after it was exported last. */
+function isChecked(slug) {
+  const changed = (file) => (existsSync(at(slug, file)) ? statSync(at(slug, file)).mtimeMs : 0);
+  return changed('found.json') > Math.max(changed('case.json'), changed('error.txt'));
 }
+
+/** What a model of a folder comes to. */
+function check(slug) {
+  if (existsSync(at(slug, 'error.txt')))
+    return { exporter: '', notExported: read(slug, 'error.txt').trim().split('\n').at(-1) };
+  const done = run(process.execPath, [join(here, 'check.js'), join(folder, slug)], { timeout: 300_000 });
+  if (done.status !== 0) return { exporter: '', checkError: `check.js failed: ${done.stderr.trim().slice(0, 300)}` };
+  return JSON.parse(done.stdout);
+}
+
+const isExported = (slug) => existsSync(at(slug, 'case.json')) || existsSync(at(slug, 'error.txt'));
 
 function export_(names, keeps) {
-  const wanted = names.filter((slug) => !(keeps && existsSync(join(folder, slug, 'case.json'))));
+  const wanted = names.filter((slug) => !(keeps && isExported(slug)));
   if (!wanted.length) return;
   say(`Exporting ${wanted.length} models …`);
   const made = run(python, ['-B', join(here, 'make.py'), folder, ...wanted], { stdio: ['ignore', 'pipe', 'ignore'] });
@@ -49,10 +52,19 @@ function export_(names, keeps) {
 }
 
 function tell(name, found) {
-  const { forward, loss, falls, export: exported, reason, untrained } = found;
-  const numbers = [forward, loss, exported].map((number) => number?.toExponential(0) ?? '–').join(' ');
+  const { forward, early, loss, falls, export: exported, untrained } = found;
+  const numbers = [forward, early, loss, exported].map((number) => number?.toExponential(0) ?? '–').join(' ');
+  const reason = reasonOf(name, found);
   const more = [falls ? 'the loss falls' : '', untrained].filter(Boolean).join(' ');
-  say(isWhole(found) ? `  ${name}: ${numbers} ${more}` : `✗ ${name}: ${numbers} ${reason}`);
+  say(reason ? `✗ ${name}: ${numbers} ${reason}` : `  ${name}: ${numbers} ${more}`);
+}
+
+/** Found now, or, where it is not chosen or kept, last. */
+function find(name, slug, isChosen, keeps) {
+  if (!isChosen || (keeps && isChecked(slug))) return lastFound(slug);
+  const found = check(slug);
+  tell(name, found);
+  writeFileSync(at(slug, 'found.json'), JSON.stringify(found));
   return found;
 }
 
@@ -75,14 +87,13 @@ runMain(() => {
   const all = Object.values(kinds).flatMap((models) => Object.values(models));
   const missing = chosen.find((slug) => !all.includes(slug));
   if (missing) throw new Failure(`there is no model ${missing}; there are ${all.join(', ')}`);
-  export_(chosen.length ? chosen : all, args.includes('--keep'));
+  const keeps = args.includes('--keep');
+  export_(chosen.length ? chosen : all, keeps);
   const found = {};
   let complete = true;
   for (const [kind, models] of Object.entries(kinds))
     for (const [name, slug] of Object.entries(models)) {
-      const isChosen = !chosen.length || chosen.includes(slug);
-      const one = isChosen ? tell(name, check(name, slug)) : lastFound(slug);
-      if (isChosen) writeFileSync(join(folder, slug, 'found.json'), JSON.stringify(one));
+      const one = find(name, slug, !chosen.length || chosen.includes(slug), keeps);
       complete &&= one !== undefined;
       found[kind] = { ...found[kind], [name]: one };
     }

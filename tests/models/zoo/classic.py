@@ -103,7 +103,7 @@ class Fitted:
                 losses.append(step.item())
             return losses, None
 
-        lr, losses, _ = note.with_best_rate(steps)
+        lr, losses, *_ = note.with_best_rate(steps)
         return {"loss": "mse" if classes is None else "cross-entropy", "target": note.packed(target), "losses": losses,
                 "optimizer": {"type": "sgd", "lr": lr},
                 **({} if classes is None else {"lossInputs": [file.graph.output[1].name]})}

@@ -146,7 +146,7 @@ class Flax:
                 losses.append(float(loss))
             return losses, np.asarray(nnx.merge(graph, now, rest)(x))
 
-        lr, losses, after = note.with_best_rate(steps)
+        lr, losses, after, _ = note.with_best_rate(steps)
         note.save(folder, model, {
             "name": name, "exporter": "jax2onnx", "loss": self.loss, "axis": -1, "optimizer": {"type": "sgd", "lr": lr},
             "opset": note.opsets(model), "inputs": {model.graph.input[0].name: note.packed(x)},
