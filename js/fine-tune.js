@@ -9,8 +9,8 @@ import { SHARED } from './features.js';
 import { checkCacheFeatures } from './fit-options.js';
 import { scoresOf, take, weightsOf } from './gate.js';
 import { later } from './later.js';
-import { classesOf, examplesOf, fed, ownClasses, replayOf, split } from './person.js';
 import { INSIDE, namesIn } from './opening.js';
+import { classesOf, examplesOf, fed, ownClasses, replayOf, split } from './person.js';
 import { TrainingSession } from './session.js';
 import { SharedFeatures } from './shared-features.js';
 import { readSource } from './source.js';
@@ -370,6 +370,7 @@ async function plansOf(makers, session, model, { head, epochs, lr = 1e-3, lastLa
 function fitOf({ name, lr, epochs }, train, heldOut, options, leftMs) {
   const {
     batchSize = options.head === false && options.replay ? 32 : 16,
+    dropLast,
     patience = 8,
     seed = 0,
     signal,
@@ -379,10 +380,12 @@ function fitOf({ name, lr, epochs }, train, heldOut, options, leftMs) {
     onPause,
     onResume,
   } = options;
-  const steps = epochs * Math.ceil(train.labels.length / batchSize);
+  const batches = train.labels.length / batchSize;
+  const steps = epochs * (dropLast ? Math.floor(batches) : Math.ceil(batches));
   return {
     epochs,
     batchSize,
+    dropLast,
     seed,
     signal,
     budget: budget && { ...budget, ...(leftMs < Infinity && { maxMs: leftMs }) },

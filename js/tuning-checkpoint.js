@@ -19,6 +19,7 @@ export const DECIDING = /** @type {const} */ ([
   'epochs',
   'lr',
   'batchSize',
+  'dropLast',
   'labelSmoothing',
   'validation',
   'patience',

@@ -1058,6 +1058,8 @@ export interface FineTuneOptions {
   lr?: number;
   /** Default 16, and 32 with `head: false` beside `replay`. */
   batchSize?: number;
+  /** Leaves out the last batch of an epoch if it is smaller than `batchSize`, as of `fit`; default false. */
+  dropLast?: boolean;
   /** Default 0.1. */
   labelSmoothing?: number;
   /**

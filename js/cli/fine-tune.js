@@ -33,6 +33,7 @@ ${DATA_HELP}
   --anchor A           how strongly the layers are drawn to where they were (0.1)
   --epochs N           the most (40; with --keep-outputs 20, or 10 beside --replay)
   --batch-size N       (16; 32 with --keep-outputs and --replay)
+  --drop-last          leaves out the last batch of an epoch if it is smaller
   --lr RATE            (1e-3)
   --label-smoothing E  (0.1)
   --validation SHARE   of each class, held out (0.2)
@@ -58,6 +59,7 @@ export const FINE_TUNE_OPTIONS = {
   anchor: { type: 'string' },
   epochs: { type: 'string' },
   'batch-size': { type: 'string' },
+  'drop-last': { type: 'boolean' },
   lr: { type: 'string' },
   'label-smoothing': { type: 'string' },
   validation: { type: 'string' },
@@ -121,6 +123,7 @@ function optionsIn(values) {
     anchor: number('anchor', values.anchor, { least: 0 }),
     epochs: whole('epochs', 1),
     batchSize: whole('batch-size', 1),
+    dropLast: values['drop-last'],
     lr: number('lr', values.lr, { least: 0 }),
     labelSmoothing: number('label-smoothing', values['label-smoothing'], { least: 0, most: 1 }),
     validation: number('validation', values.validation, { least: 0, most: 1 }),

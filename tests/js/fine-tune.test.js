@@ -47,6 +47,18 @@ test('twenty examples a class of five that the network never saw', async () => {
   assert.ok(labels.data.every((label) => classes.includes(label)));
 });
 
+test('dropLast leaves the smaller last batch of each epoch out, of a head and of the layers below', async () => {
+  const data = named(pick('train', NEW, 7));
+  const stepsOf = async (/** @type {boolean | undefined} */ dropLast) => {
+    const options = { engine, epochs: 4, lastLayers: 1, validation: 0, batchSize: 16, dropLast };
+    const { session, report } = await fineTune(taught, data, options);
+    await session.release();
+    return report.phases.map(({ history }) => history.steps);
+  };
+  assert.deepEqual(await stepsOf(true), [8, 2]);
+  assert.deepEqual(await stepsOf(undefined), [12, 3]);
+});
+
 test('a foreign hand is learned, and what was known stays: each by itself costs the other', async () => {
   const data = pick('train', DIGITS, 5, { from: 30_000, hand: foreign });
   const plain = await fineTune(base, data, { head: false, engine, accept: { lossRise: 9, replayDrop: 1 } });
