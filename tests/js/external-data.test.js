@@ -462,3 +462,27 @@ test('a path alone finds the files beside the model that continue its name, and 
     rmSync(folder, { recursive: true });
   }
 });
+
+test('paths of artifacts in several folders find the files beside each', async () => {
+  const artifacts = await generateArtifacts(INLINE, OPTIONS);
+  const folder = mkdtempSync(path.join(tmpdir(), 'trainlet-parts-'));
+  const moved = { ...artifacts };
+  try {
+    for (const key of ['trainModel', 'evalModel', 'optimizerModel']) {
+      const place = path.join(folder, key, `${key}.onnx`);
+      const { model, data } = movedOut(artifacts[key], `${key}.onnx.data`);
+      mkdirSync(path.dirname(place));
+      writeFileSync(place, model);
+      writeFileSync(`${place}.data`, data);
+      moved[key] = place;
+    }
+    const expected = await lossesOf(artifacts);
+    assert.deepEqual(await lossesOf(moved), expected);
+    assert.deepEqual(await lossesOf({ ...moved, trainModel: pathToFileURL(moved.trainModel) }), expected);
+    rmSync(`${moved.evalModel}.data`);
+    const missing = /keeps its data in 'evalModel.onnx.data': give the bytes of that file in externalData, which has/;
+    await assert.rejects(lossesOf(moved), is('invalid-model', missing));
+  } finally {
+    rmSync(folder, { recursive: true });
+  }
+});
