@@ -29,12 +29,17 @@ static void settle(Value *v) {
   if (v && v->kind == VALUE_CONSTANT) v->settled = true;
 }
 
-static bool compute(Value *v, int depth);
+/* One number may be a factor of a size. */
+static bool may_train(const Value *v) {
+  return v->initializer && dtype_is_float(v->type) && shape_elements(&v->shape) > 1;
+}
 
-static bool run(Node *n, int depth) {
+static bool compute(Value *v, int depth, bool needed);
+
+static bool run(Node *n, int depth, bool needed) {
   if (!n->op->run || n->deferred.waits || n->op->flags & (OP_RANDOM | OP_UPDATES)) return false;
   for (int i = 0; i < n->in_count; i++)
-    if (n->in[i] && !compute(n->in[i], depth - 1)) return false;
+    if (n->in[i] && !compute(n->in[i], depth - 1, needed)) return false;
   if (!work_may_go_ahead(n)) return false;
   for (int i = 0; i < n->in_count; i++) settle(n->in[i]);
   for (int i = 0; i < n->out_count; i++)
@@ -49,24 +54,29 @@ static bool run(Node *n, int depth) {
 }
 
 /* Stops at the first value that cannot be had, and computes nothing twice: it takes the time of one path and of what is
- * kept. */
-static bool compute(Value *v, int depth) {
-  if (v->kind == VALUE_CONSTANT) return true;
+ * kept. Unless it is needed, it is not computed from what may become a parameter. */
+static bool compute(Value *v, int depth, bool needed) {
+  if (v->kind == VALUE_CONSTANT) return needed || v->settled || !may_train(v);
   if (v->kind != VALUE_NODE || v->type == DTYPE_NONE || !v->producer || depth == 0) return false;
   if (v->ahead) return true;
-  if (!all_numbers(v)) return run(v->producer, depth);
+  if (!all_numbers(v)) return run(v->producer, depth, needed);
   if (!allocate(v)) return false;
   known_write(v);
   return v->ahead = true;
 }
 
-const void *known_data(Value *v) {
-  if (!compute(v, DEPTH_MAX)) return NULL;
+static const void *data_of(Value *v, bool needed) {
+  if (!compute(v, DEPTH_MAX, needed)) return NULL;
   settle(v);
   return v->data;
 }
 
-const Dim *known_of(Value *v) {
-  if (!v->known && v->kind == VALUE_NODE && v->producer && known_data(v)) graph_know(v->producer->graph, v);
+const void *known_data(Value *v) { return data_of(v, true); }
+
+static const Dim *dims_of(Value *v, bool needed) {
+  if (!v->known && v->kind == VALUE_NODE && v->producer && data_of(v, needed)) graph_know(v->producer->graph, v);
   return v->known;
 }
+
+const Dim *known_of(Value *v) { return dims_of(v, true); }
+const Dim *known_at_hand(Value *v) { return dims_of(v, false); }

@@ -7,6 +7,8 @@
  * run.
  */
 const Dim *known_of(Value *v);
+/* The same where nothing depends on them yet: not computed from arrays of floats, which may train. */
+const Dim *known_at_hand(Value *v);
 /* The same as bytes, of any type, up to a limit of size; constants on which they depend must stay as they are
  * (Value.settled). */
 const void *known_data(Value *v);

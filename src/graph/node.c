@@ -134,7 +134,7 @@ static bool is_small_integer(const Value *v) {
 bool node_is_known(const Node *n, int input) {
   if (!has_in(n, input)) return false;
   Value *v = n->in[input];
-  return v->known || (is_small_integer(v) && known_of(v));
+  return v->known || (is_small_integer(v) && known_at_hand(v));
 }
 
 #define UNKNOWN "input %d ('%.64s') must be known before the run, it is computed from fed values"

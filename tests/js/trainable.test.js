@@ -49,6 +49,39 @@ async function open(bytes, options) {
 }
 const trained = (session) => session.parameters.filter(({ trainable }) => trainable).map(({ name }) => name);
 
+test('what a Where, mask or size chooses by a parameter leaves it to train', async () => {
+  const k = [0.3, 0.6, 0.9, 1.2];
+  const chosen = ['Greater k limit → over', 'Softplus k → soft', 'Where over k soft → s', 'Mul x s → y'];
+  const counted = [
+    'Greater k limit → over',
+    'Where over two one → n',
+    'Cast n → c | {"to":1}',
+    'Mul x k → z',
+    'Mul z c → y',
+  ];
+  const ints = { one: int([1], [1]), two: int([1], [2]) };
+  for (const [lines, dims, more] of [
+    [chosen, [4], {}],
+    [chosen, [1], {}],
+    [chosen, [], {}],
+    [counted, [4], ints],
+  ]) {
+    const count = dims[0] ?? 1;
+    const weights = { k: float(dims, k.slice(0, count)), limit: float([1], [0.7]), ...more };
+    const bytes = model(lines, weights, [value('x', 'float32', 'N', 4)], value('y', 'float32', 'N', 4), 17);
+    const { session } = await open(bytes, { loss: 'mse', requiresGrad: ['k'], optimizer: { type: 'sgd', lr: 0.1 } });
+    assert.deepEqual(trained(session), ['k']);
+    const feeds = {
+      x: new Tensor('float32', [1, 2, 3, 4], [1, 4]),
+      target: new Tensor('float32', [5, 5, 5, 5], [1, 4]),
+    };
+    const [before] = (await session.getParameter('k')).data;
+    await session.step(feeds);
+    assert.notEqual((await session.getParameter('k')).data[0], before);
+    await session.release();
+  }
+});
+
 test('a causal language model trains with defaults, and its mask of −∞ stays', async () => {
   const { session, warnings } = await open(golden('causal.onnx'), {
     loss: 'cross-entropy',

@@ -6,7 +6,7 @@
 #include "ops/elementwise/broadcast.h"
 
 static void where_known(Node *n) {
-  int count = broadcast_known_count(n);
+  int count = n->out[0] && !dtype_is_float(n->out[0]->type) ? broadcast_known_count(n) : -1;
   Dim y[BROADCAST_KNOWN];
   if (count < 0) return;
   for (int i = 0; i < count; i++) y[i] = broadcast_known_at(n, broadcast_known_at(n, 0, i) ? 1 : 2, i);
