@@ -3,6 +3,7 @@
 import { invalid, TrainletError } from './errors.js';
 import { nodeModule } from './platform.js';
 import { bytesAt, CUT, HEAD, infoIn, isSealed, seal, sumUp, unseal } from './sealed.js';
+import { codeOfFault } from './versions.js';
 
 /** @import { Listed, Room, Stored, Version } from './versions.js' */
 
@@ -85,7 +86,7 @@ function placeOf(file, files) {
 export async function contentOf(file) {
   if (!isSealed(file, MAGIC)) return file;
   const stored = await unseal(file, MAGIC);
-  if (typeof stored === 'string') throw new TrainletError('checkpoint-corrupt', `the file ${stored}`);
+  if (typeof stored === 'string') throw new TrainletError(codeOfFault(stored), `the file ${stored}`);
   return stored.bytes;
 }
 

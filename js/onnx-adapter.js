@@ -56,7 +56,8 @@ export function readOnnxAdapter(bytes, file, handed) {
     throw read.bad(`does not have the letters ${IDENTIFIER} at byte 4: it is no .onnx_adapter file`);
   const root = read.table(read.pointer(0));
   const version = root(0, (at) => read.int32(at)) ?? 0;
-  if (version !== VERSION) throw read.bad(`is of version ${version} of the format, and version ${VERSION} is read`);
+  if (version !== VERSION)
+    throw read.bad(`is of version ${version} of the format, we read version ${VERSION}`, 'unsupported-version');
   const tensors = new Map();
   for (const at of root(3, (field) => read.pointers(read.pointer(field))) ?? []) {
     const [name, tensor] = parameterOf(read, at);
@@ -98,9 +99,9 @@ class Reader {
     this.view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
   }
 
-  /** @param {string} message */
-  bad(message) {
-    return new this.#handed.TrainletError('source-unreadable', `${this.#file}: ${message}`);
+  /** @param {string} message @param {import('./types.js').ErrorCode} [code] */
+  bad(message, code = 'source-unreadable') {
+    return new this.#handed.TrainletError(code, `${this.#file}: ${message}`);
   }
 
   /** @param {number} at @param {number} bytes */

@@ -3,11 +3,14 @@
 import { TrainletError } from './errors.js';
 import { ID, isRecord } from './sample.js';
 import { seal, sumUp, unseal } from './sealed.js';
+import { codeOfFault } from './versions.js';
 
 /** @import { Noted } from './sample.js' */
 /** @typedef {{ id: string, record: Noted, bytes: Uint8Array<ArrayBuffer> }} Entry */
 
 const MAGIC = new Uint8Array([0x89, 0x54, 0x4c, 0x58, 0x0d, 0x0a, 0x1a, 1]);
+
+const UNREAD = 'the file of samples could not be read';
 
 /** @param {Entry[]} entries */
 export async function writeSamples(entries) {
@@ -28,7 +31,11 @@ export async function writeSamples(entries) {
 /** @param {Uint8Array} file @returns {Promise<Entry[]>} */
 export async function readSamples(file) {
   const opened = await unseal(file, MAGIC);
-  if (typeof opened === 'string') throw corrupt('it is no export of samples, or not all of it');
+  if (typeof opened === 'string') {
+    const code = codeOfFault(opened);
+    const why = code === 'unsupported-version' ? opened : 'is no export of samples, or not all of it';
+    throw new TrainletError(code, `${UNREAD}: it ${why}`);
+  }
   const { samples } = /** @type {any} */ (opened);
   if (!Array.isArray(samples)) throw corrupt('it lists no samples');
   let at = 0;
@@ -44,4 +51,4 @@ export async function readSamples(file) {
 }
 
 /** @param {string} why */
-const corrupt = (why) => new TrainletError('checkpoint-corrupt', `the file of samples could not be read: ${why}`);
+const corrupt = (why) => new TrainletError('checkpoint-corrupt', `${UNREAD}: ${why}`);

@@ -7,7 +7,7 @@ import { bytesOf, Tensor } from './tensor.js';
 import { checkId, checkLabel, ID, isRecord, newId, packSample, timeOf, unpackSample } from './sample.js';
 import { readSamples, writeSamples } from './sample-file.js';
 import { CUT } from './sealed.js';
-import { guard, openRoom } from './versions.js';
+import { codeOfFault, guard, openRoom } from './versions.js';
 
 /** @import { Sample, SampleInfo, SampleStoreOptions, StoredSample, TypedArray } from './types.js' */
 /** @import { Room } from './versions.js' */
@@ -165,7 +165,7 @@ export class Samples {
       else if (isRecord(stored.meta, stored.bytes.length)) return { record: stored.meta, bytes: stored.bytes };
       else reason ??= 'is not what a store of samples wrote';
     }
-    if (reason) throw new TrainletError('checkpoint-corrupt', `sample '${id}' ${reason}`);
+    if (reason) throw new TrainletError(codeOfFault(reason), `sample '${id}' ${reason}`);
     return undefined;
   }
 

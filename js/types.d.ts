@@ -2355,6 +2355,12 @@ export type ErrorCode =
   | 'too-much-work'
   | 'checkpoint-mismatch'
   | 'checkpoint-corrupt'
+  /**
+   * The file is of a version of its format that this release does not read, as a newer one: checkpoints, compact files,
+   * models (.onnx by IR version, .ort), `.onnx_adapter`, `.npy`, and what stores have kept. A newer ai.onnx opset is a
+   * warning. The versions: `schema/VERSIONS.md`.
+   */
+  | 'unsupported-version'
   | 'non-finite-loss'
   | 'aborted'
   | 'released'

@@ -28,6 +28,13 @@ import { bytesOf } from './tensor.js';
  * @property {() => Promise<boolean>} persist
  */
 
+/** How a reason begins that a version was not read, where it is that of the format. */
+export const OTHER_VERSION = 'is of version ';
+
+/** The code of an error for a reason that something was not read. @param {string} reason */
+export const codeOfFault = (reason) =>
+  reason.startsWith(OTHER_VERSION) ? 'unsupported-version' : 'checkpoint-corrupt';
+
 export class Versions {
   #room;
   #keep;
@@ -115,7 +122,7 @@ export class Versions {
     }
     if (!skipped.length) return undefined;
     const reasons = skipped.map(({ version, reason }) => `version ${version} ${reason}`).join('; ');
-    throw new TrainletError('checkpoint-corrupt', `checkpoint '${name}' could not be loaded: ${reasons}`);
+    throw new TrainletError(codeOfFault(skipped[0].reason), `checkpoint '${name}' could not be loaded: ${reasons}`);
   }
 }
 
@@ -179,7 +186,8 @@ function explain(what, error) {
   const { name, code } = /** @type {{ name?: string, code?: string }} */ (error ?? {});
   const full = name === 'QuotaExceededError' || code === 'ENOSPC' || code === 'EDQUOT';
   if (full) return new TrainletError('quota-exceeded', `${what}: the storage is full`, { cause: error });
-  return new TrainletError('store-failed', `${what}: ${sentenceOf(error)}`, { cause: error });
+  const failed = name === 'VersionError' ? 'unsupported-version' : 'store-failed';
+  return new TrainletError(failed, `${what}: ${sentenceOf(error)}`, { cause: error });
 }
 
 /**

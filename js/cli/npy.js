@@ -22,6 +22,9 @@ const NPY_TYPES = {
   '|b1': 'bool',
 };
 
+/** The newest that there is. */
+const NPY_VERSION = 3;
+
 /** @param {string} message */
 const bad = (message) => new TrainletError('source-unreadable', message);
 
@@ -57,6 +60,11 @@ function parseIdx(file, bytes) {
  */
 export function parseNpy(file, bytes) {
   if (bytes.length < 12) throw bad(`${file} is truncated`);
+  if (bytes[6] > NPY_VERSION)
+    throw new TrainletError(
+      'unsupported-version',
+      `${file} is of version ${bytes[6]} of .npy, we read versions 1 to ${NPY_VERSION}`,
+    );
   const long = bytes[6] > 1;
   const start = long ? 12 : 10;
   const end = start + (long ? bytes.readUInt32LE(8) : bytes.readUInt16LE(8));

@@ -221,8 +221,8 @@ Status ort_checkpoint_read(const uint8_t *bytes, size_t count, const External *e
   FlatTable root = flat_root(&r.bytes);
   int version = flat_int32(root, CHECKPOINT_VERSION, 0);
   if (root.from && version != 1 && version != 2)
-    return error_set(error, STATUS_CHECKPOINT_MISMATCH, NULL,
-                     "the ONNX Runtime checkpoint has version %d, we read 1 and 2", version);
+    return error_set(error, STATUS_UNSUPPORTED_VERSION, NULL,
+                     "the ONNX Runtime checkpoint is of version %d of the format, we read versions 1 and 2", version);
   TRY(read_module(&r, root, out));
   TRY(read_optimizer(&r, root, out));
   TRY(read_properties(&r, root, out));

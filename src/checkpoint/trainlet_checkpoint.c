@@ -71,8 +71,9 @@ static Status open_envelope(Span *s, Error *error) {
     return corrupt(error, "the bytes are no checkpoint, neither Trainlet's nor ONNX Runtime's");
   s->at += count < sizeof magic ? count : sizeof magic;
   if (take_tag(s, TAG_VERSION) && take_varint(s, &version) && !is_version(version))
-    return corrupt(error, "the checkpoint is of version %llu of the format, we read versions 1, 2, 4 and %d",
-                   (unsigned long long)version, VERSION);
+    return error_set(error, STATUS_UNSUPPORTED_VERSION, NULL,
+                     "the checkpoint is of version %llu of the format, we read versions 1, 2, 4 and %d",
+                     (unsigned long long)version, VERSION);
   if (!version || !take_tag(s, TAG_CHECKSUM) || !take_u32(s, &checksum) || !take_tag(s, TAG_BODY) ||
       !take_varint(s, &length))
     return corrupt(error, "the checkpoint is cut off or damaged in its first bytes; %zu bytes came", count);

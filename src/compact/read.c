@@ -382,8 +382,9 @@ static Status read_head(Reader *r, CompactHead *head) {
     return refuse(r, "the %zu bytes are no compact file", count);
   memcpy(head, r->start, sizeof *head);
   if (head->version != COMPACT_VERSION)
-    return refuse(r, "the compact file is of version %d of the format, we read version %d", head->version,
-                  COMPACT_VERSION);
+    return error_set(r->error, STATUS_UNSUPPORTED_VERSION, NULL,
+                     "the compact file is of version %d of the format, we read version %d", head->version,
+                     COMPACT_VERSION);
   if (crc32_of(r->start + COMPACT_CHECKED, count - COMPACT_CHECKED) != head->checksum)
     return refuse(r, "the compact file is damaged or cut off: its checksum does not match its %zu bytes", count);
   r->at += sizeof *head;

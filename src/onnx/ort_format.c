@@ -12,7 +12,8 @@
 #include "flat.h"
 #include "onnx/parts.h"
 
-enum { SESSION_MODEL = 1 };
+enum { SESSION_VERSION, SESSION_MODEL };
+enum { VERSION_MAX = 6 }; /* those before have fewer fields: kernels are ONNX Runtime's own, and not read */
 enum { MODEL_IR = 0, MODEL_OPSETS = 1, MODEL_GRAPH = 7, MODEL_METADATA = 9 };
 enum { ENTRY_KEY, ENTRY_VALUE }; /* of metadata; of an opset: domain, version */
 enum { GRAPH_INITIALIZERS, GRAPH_ARGS, GRAPH_NODES, GRAPH_INPUTS = 5, GRAPH_OUTPUTS, GRAPH_SPARSE };
@@ -296,12 +297,22 @@ static bool read_model(Reader *r, FlatTable t, Onnx__ModelProto *to) {
   return !graph.from || ((to->graph = ARENA_NEW(r->arena, Onnx__GraphProto)) && read_graph(r, graph, to->graph));
 }
 
+/* It is a text in the file. */
+static bool is_version(const char *text) { return *text >= '1' && *text <= '0' + VERSION_MAX && !text[1]; }
+
 bool onnx_ort_format_is(const uint8_t *bytes, size_t count) { return count >= 8 && memcmp(bytes + 4, "ORTM", 4) == 0; }
 
 const Onnx__ModelProto *onnx_ort_format_read(const uint8_t *bytes, size_t count, Arena *arena, Error *error) {
   Reader r = {flat_bytes(bytes, count), arena};
   Onnx__ModelProto *model = ARENA_NEW(arena, Onnx__ModelProto);
-  bool good = model && read_model(&r, flat_table(flat_root(&r.bytes), SESSION_MODEL), model);
+  FlatTable session = flat_root(&r.bytes);
+  const char *version = flat_string(session, SESSION_VERSION, arena);
+  if (version && !r.bytes.damaged && !is_version(version))
+    return error_set(error, STATUS_UNSUPPORTED_VERSION, NULL,
+                     "the ORT-format model is of version '%.20s' of the format, we read versions 1 to %d", version,
+                     VERSION_MAX),
+           NULL;
+  bool good = model && version && read_model(&r, flat_table(session, SESSION_MODEL), model);
   if (r.bytes.damaged)
     error_set(error, STATUS_INVALID_MODEL, NULL,
               "the ORT-format model is damaged: an offset leads outside of the file, or a text is not UTF-8");

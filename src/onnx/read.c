@@ -9,6 +9,7 @@
 #include "graph/op.h"
 #include "part.h"
 
+enum { IR_MAX = 14 }; /* the newest that we know: a newer one may say what we would not see */
 enum { IMPORTS_MAX = 256, NODE_PORTS_MAX = 1 << 20 };
 
 typedef OnnxReader Reader;
@@ -57,6 +58,10 @@ const Onnx__ModelProto *onnx_model_parse(const uint8_t *bytes, size_t count, con
 Status onnx_model_check(const Onnx__ModelProto *model, Error *error) {
   if (!model->graph)
     return error_set(error, STATUS_INVALID_MODEL, NULL, "the model has no graph: the bytes are no ONNX model");
+  if (model->ir_version > IR_MAX)
+    return error_set(error, STATUS_UNSUPPORTED_VERSION, NULL,
+                     "the model is of ONNX's IR version %lld, we read versions up to %d", (long long)model->ir_version,
+                     IR_MAX);
   if (!model->n_opset_import)
     return error_set(error, STATUS_INVALID_MODEL, NULL,
                      "the model does not say which operator sets it imports (opset_import)");
@@ -76,7 +81,7 @@ Status onnx_model_check(const Onnx__ModelProto *model, Error *error) {
 Status onnx_frame_read(Reader *r, const Onnx__ModelProto *model) {
   Graph *g = r->graph;
   r->by_pytorch = model->producer_name && strcmp(model->producer_name, "pytorch") == 0;
-  g->ir_version = model->ir_version < 1 || model->ir_version > INT32_MAX ? 0 : (int)model->ir_version;
+  g->ir_version = model->ir_version < 1 ? 0 : (int)model->ir_version;
   for (size_t i = 0; i < model->n_opset_import; i++)
     TRY(graph_import(g, onnx_domain(model->opset_import[i]->domain), (int)model->opset_import[i]->version));
   for (size_t i = 0; i < model->n_metadata_props; i++) {

@@ -242,8 +242,8 @@ static bool refused(const uint8_t *bytes, size_t count) {
   Checkpoint c;
   Status status = ort_checkpoint_read(bytes, count, NULL, &arena, &error, &c);
   check(status == error.status && (status == STATUS_OK || error.text[0]), "a refusal has no sentence");
-  check(status == STATUS_OK || status == STATUS_CHECKPOINT_CORRUPT || status == STATUS_CHECKPOINT_MISMATCH ||
-            status == STATUS_OUT_OF_MEMORY,
+  check(status == STATUS_OK || status == STATUS_CHECKPOINT_CORRUPT || status == STATUS_UNSUPPORTED_VERSION ||
+            status == STATUS_CHECKPOINT_MISMATCH || status == STATUS_OUT_OF_MEMORY,
         "it is %s", status_code(status));
   arena_free(&arena);
   return status != STATUS_OK;

@@ -154,7 +154,10 @@ test('whatever byte is changed and wherever a file is cut, the version before it
     await fs.writeFile(file, content);
     const { bytes: found, meta, version, skipped } = await store.load('run');
     assert.deepEqual([found, meta, version, skipped.length, skipped[0].version], [bytes(9), { n: 1 }, 1, 1, 2]);
-    assert.match(skipped[0].reason, /^(is cut short or no checkpoint|has other bytes than were saved)$/);
+    assert.match(
+      skipped[0].reason,
+      /^(is cut short or no checkpoint|has other bytes than were saved|is of version 64 of its format, we read 1)$/,
+    );
     assert.equal((await store.list()).length, 1);
   }
   assert.equal((await store.versions('run'))[1].meta, undefined);

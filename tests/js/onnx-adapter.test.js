@@ -85,7 +85,7 @@ test('every file that is cut off or has another offset is refused in a sentence,
       readOnnxAdapter(bytes, 'file');
       return false;
     } catch (error) {
-      assert.equal(error.code, 'source-unreadable', String(error.stack));
+      assert.match(error.code, /^(source-unreadable|unsupported-version)$/, String(error.stack));
       assert.match(error.message, message);
       return true;
     }
