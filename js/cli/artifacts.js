@@ -143,13 +143,11 @@ export async function artifacts(place, values) {
     throw new UsageError('--nominal: a checkpoint of --format trainlet cannot be of names alone');
   if (ortFormat && format === 'compact') throw new UsageError('--ort-format: a compact file has no such models');
   if (format === 'compact') return await compact(place, out, values);
-  const ortFiles = ortFilesIn(out);
-  await checkPlaces(Object.values({ ...ortFiles, ...artifactsIn(out) }).reverse(), force);
+  await checkPlaces(Object.values({ ...ortFilesIn(out), ...artifactsIn(out) }).reverse(), force);
   const made = await makeAsTold(place, values);
   const inOrtFormat = ortFormat && (await makeAsTold(place, values, true));
   const checkpointState = format === 'ort' ? made.checkpointState : await ownCheckpoint(made);
   await writeArtifacts(out, { ...made, checkpointState }, force, inOrtFormat);
-  if (!ortFormat) for (const old of Object.values(ortFiles)) await rm(old, { force: true });
   say(`${out}: ${checkpointState.length.toLocaleString('en')} bytes of checkpoint`);
 }
 

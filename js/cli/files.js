@@ -23,7 +23,7 @@ const FILES = /** @type {const} */ ({
   checkpointState: 'checkpoint',
 });
 
-/** The artifacts of a directory, as sources. @param {string} directory */
+/** Where the artifacts of a directory are written. @param {string} directory */
 export function artifactsIn(directory) {
   const { trainModel, evalModel, optimizerModel, checkpointState } = FILES;
   const file = (/** @type {string} */ name) => path.join(directory, name);
@@ -35,7 +35,7 @@ export function artifactsIn(directory) {
   };
 }
 
-/** The models of a directory in ONNX Runtime's own format, which nothing here reads. @param {string} directory */
+/** The models of a directory in ONNX Runtime's own format. @param {string} directory */
 export function ortFilesIn(directory) {
   const { checkpointState: _, ...models } = artifactsIn(directory);
   return Object.fromEntries(Object.entries(models).map(([key, file]) => [key, file.replace(/onnx$/, 'ort')]));
@@ -61,10 +61,6 @@ export async function readData(file) {
 /** Whether it begins as a compact file does (src/compact/compact.h). @param {Uint8Array} bytes */
 export const isCompact = (bytes) => Buffer.from(bytes.subarray(0, 5)).equals(Buffer.from('\rTLCP'));
 
-/** The optimizer that a compact file names in its head, 'none' where it has none. @param {Uint8Array} bytes */
-export const optimizerIn = (bytes) =>
-  Buffer.from(bytes.subarray(12, 24)).toString('latin1').replace(/\0.*$/s, '') || 'none';
-
 /** @param {string} place */
 export async function isDirectory(place) {
   const found = await stat(place).catch((error) => {
@@ -73,13 +69,21 @@ export async function isDirectory(place) {
   return found.isDirectory();
 }
 
-/** Refuses a directory that is not to train in. @param {string} directory */
-export async function checkTraining(directory) {
-  for (const name of Object.values(FILES)) {
-    if (await look(path.join(directory, name))) continue;
-    const why = `${directory} has no ${name}: a directory to train in is made by trainlet artifacts`;
+/**
+ * The artifacts that are in a directory, as sources: the models in ONNX, or where there is no such training model in ONNX
+ * Runtime's own format.
+ * @param {string} directory
+ */
+export async function artifactsAt(directory) {
+  const onnx = artifactsIn(directory);
+  const ort = { ...onnx, ...ortFilesIn(directory) };
+  const found = !(await look(onnx.trainModel)) && (await look(ort.trainModel)) ? ort : onnx;
+  for (const file of Object.values(found)) {
+    if (await look(file)) continue;
+    const why = `${directory} has no ${path.basename(file)}: a directory to train in is made by trainlet artifacts`;
     throw new TrainletError('source-unreadable', why);
   }
+  return found;
 }
 
 /**
@@ -96,8 +100,7 @@ export async function checkTraining(directory) {
  */
 export async function trainingAt(place) {
   if (await isDirectory(place)) {
-    await checkTraining(place);
-    const artifacts = artifactsIn(place);
+    const artifacts = await artifactsAt(place);
     return { artifacts, checkpoint: artifacts.checkpointState };
   }
   const [bytes, checkpoint] = [await readData(place), checkpointBeside(place)];
@@ -287,6 +290,7 @@ export async function writeArtifacts(directory, artifacts, overwrite, inOrtForma
     Object.entries(places).map(([key, file]) => ({ file, bytes: from[/** @type {keyof typeof FILES} */ (key)] }));
   const beside = inOrtFormat ? filesOf(inOrtFormat, ortFilesIn(directory)) : [];
   await writeWhole([...beside, ...filesOf(artifacts, artifactsIn(directory))], { overwrite });
+  if (!inOrtFormat) for (const old of Object.values(ortFilesIn(directory))) await rm(old, { force: true });
 }
 
 /**

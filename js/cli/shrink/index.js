@@ -6,7 +6,7 @@ import path from 'node:path';
 import { brotliCompressSync, gzipSync } from 'node:zlib';
 import { packConstants } from '../../engine-options.js';
 import { readExternal, readSource } from '../../source.js';
-import { artifactsIn, checkTraining, externalDataOf, isCompact, isDirectory, readData, writeWhole } from '../files.js';
+import { artifactsAt, externalDataOf, isCompact, isDirectory, readData, writeWhole } from '../files.js';
 import { constantsIn, inputsAt, noInput, pairsIn } from '../model-options.js';
 import { UsageError } from '../run-main.js';
 import { complain, say } from '../terminal.js';
@@ -146,8 +146,7 @@ async function subjectAt(place, external) {
     const bytes = await readSource('model', place, {});
     return { name, parts: [{ which: isCompact(bytes) ? 'compact' : 'model', bytes }], external };
   }
-  await checkTraining(place);
-  const { trainModel, evalModel, optimizerModel, checkpointState } = artifactsIn(place);
+  const { trainModel, evalModel, optimizerModel, checkpointState } = await artifactsAt(place);
   const files = /** @type {const} */ ([
     ['train', trainModel],
     ['eval', evalModel],
