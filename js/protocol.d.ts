@@ -37,7 +37,14 @@ export interface CheckpointContents {
   /** Whose format it has: Trainlet or ONNX Runtime. */
   writer: string;
   parameters: { name: string; type: DataType; dims: number[]; trainable: boolean }[];
-  optimizer: { learningRate: number; initialLearningRate: number; steps: number; moments: number } | null;
+  /** Its type is '' where the file does not name it. */
+  optimizer: {
+    type: string;
+    learningRate: number;
+    initialLearningRate: number;
+    steps: number;
+    moments: number;
+  } | null;
   properties: PropertyEntry[];
   nominal: boolean;
   position: Position;

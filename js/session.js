@@ -71,6 +71,7 @@ export class TrainingSession {
     this.evalOutputNames = names(info.eval?.outputs);
     this.classNames = namesIn(this.#train().classes);
     this.warnings = info.warnings;
+    this.optimizer = /** @type {import('./types.js').TrainingSession['optimizer']} */ (info.optimizer?.type ?? null);
   }
 
   /** @param {ArtifactSources | CompactSource} artifacts @param {TrainingSessionOptions} [options] */
@@ -134,7 +135,7 @@ export class TrainingSession {
   /** @param {Uint8Array} bytes @param {boolean | 'with-statistics'} [which] */
   async loadParametersBuffer(bytes, which = true) {
     const chosen = whichOf('loadParametersBuffer', which);
-    const wanted = Float32Array.BYTES_PER_ELEMENT * (await this.#ask('elementCount', chosen));
+    const wanted = 4 * (await this.#ask('elementCount', chosen)); // bytes of float32
     const copy = bytes instanceof Uint8Array ? new Uint8Array(bytes) : undefined;
     if (copy?.length !== wanted) {
       throw invalid(
@@ -149,7 +150,7 @@ export class TrainingSession {
   /** @param {readonly string[]} patterns */
   async setTrainable(patterns) {
     if (!Array.isArray(patterns) || !patterns.length || !patterns.every((one) => typeof one === 'string' && one))
-      throw invalid("setTrainable: wanted an array of at least one name or pattern, as ['head.*']");
+      throw invalid("setTrainable: wanted an array of names or patterns, as ['head.*']");
     if (this.#fitting) throw invalid('a fit of this session is running already');
     this.#info = await this.#ask('setTrainable', [...patterns]);
     this.#place?.forgetBest();
@@ -381,13 +382,12 @@ export class TrainingSession {
   }
 
   #needOptimizer() {
-    if (!this.#info.optimizer) throw without('optimizerModel');
+    if (!this.optimizer) throw without('optimizerModel');
   }
 
   /** @param {string} what */
   #needLoss(what) {
-    if (this.#info.outside)
-      throw invalid(`${what} needs a loss inside of the training model: use forward and backward`);
+    if (this.#info.outside) throw invalid(`${what} needs a loss inside the training model: use forward and backward`);
   }
 
   /** @param {string} name */
@@ -423,9 +423,7 @@ function frozen(parameters) {
 function whichOf(where, which) {
   if (typeof which === 'boolean') return which ? 'trainable' : 'all';
   if (which === 'with-statistics') return which;
-  throw invalid(
-    `${where}: which parameters is true (those that train), false (all) or 'with-statistics', not ${String(which)}`,
-  );
+  throw invalid(`${where}: wanted true (what trains), false (all) or 'with-statistics', not ${String(which)}`);
 }
 
 /** @param {'train' | 'eval'} graph */
@@ -440,6 +438,6 @@ function formatOf({ format = 'trainlet', version, base = true }) {
   if (format === 'ort' && base && (version === undefined || version === 1 || version === 2))
     return `ort${version ?? 2}`;
   throw invalid(
-    `saveCheckpoint: the format is 'trainlet', or 'ort' with version 1 or 2 and the base, not '${format}' with version ${version}`,
+    `saveCheckpoint: wanted 'trainlet', or 'ort' with version 1 or 2 and the base, not '${format}' with version ${version}`,
   );
 }

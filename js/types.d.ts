@@ -1450,6 +1450,11 @@ export class TrainingSession {
   readonly evalOutputNames: readonly string[];
   /** The names of the classes of a `head`; null where there is none. */
   readonly classNames: readonly string[] | null;
+  /**
+   * What the optimizer model is; `adamw-hf` and `adam-hf` add epsilon to the uncorrected root, as ONNX Runtime's AdamW.
+   * null without an optimizer model.
+   */
+  readonly optimizer: OptimizerType | 'adamw-hf' | 'adam-hf' | null;
   /** What is worth knowing about the artifacts, one sentence each, as `warnings` of an `InferenceSession`. */
   readonly warnings: readonly string[];
   /**

@@ -54,7 +54,7 @@ function linesOf({ writer, nominal, parameters, optimizer, properties, position 
     line('checkpoint', `${writer}'s format, ${count(bytes)} bytes`),
     ...parameters.map((it) => line('parameter', nominal ? `${it.name}  ${it.type}` : parameterOf(it))),
     line('parameters', nominal ? `${parameters.length} by name alone: it is nominal` : sizes(parameters)),
-    line('optimizer', optimizer ? optimizerOf(optimizer) : 'no state'),
+    line('optimizer', optimizer ? optimizerOf(optimizer, writer, parameters) : 'no state'),
     ...(examples
       ? [
           line(
@@ -78,10 +78,26 @@ function sizes(parameters) {
   return `${sum(parameters)}, of which ${sum(parameters.filter(({ trainable }) => trainable))} are trained`;
 }
 
-/** @param {NonNullable<CheckpointContents['optimizer']>} optimizer */
-function optimizerOf({ steps, learningRate, initialLearningRate, moments }) {
+/**
+ * @param {NonNullable<CheckpointContents['optimizer']>} optimizer
+ * @param {string} writer
+ * @param {CheckpointContents['parameters']} parameters
+ */
+function optimizerOf(optimizer, writer, parameters) {
+  const { steps, learningRate, initialLearningRate, moments } = optimizer;
   const first = learningRate === initialLearningRate ? '' : `, ${shortest(initialLearningRate)} at first`;
-  return `${count(steps)} steps done, learning rate ${shortest(learningRate)}${first}, ${count(moments)} moments`;
+  const done = `${count(steps)} steps done, learning rate ${shortest(learningRate)}${first}, ${count(moments)} moments`;
+  return `${optimizer.type || unnamed(writer, moments / parameters.filter(({ trainable }) => trainable).length)}, ${done}`;
+}
+
+/**
+ * Neither ONNX Runtime's format nor Trainlet's older files name it. ONNX Runtime itself has AdamW and SGD.
+ * @param {string} writer
+ * @param {number} each moments of a parameter
+ */
+function unnamed(writer, each) {
+  if (writer === 'Trainlet' || (each !== 1 && each !== 2)) return 'type not named';
+  return each === 2 ? 'adamw by its two moments a parameter' : 'sgd by its one moment a parameter';
 }
 
 /** A float32 in as few digits as identify it. @param {number} value */

@@ -11,7 +11,7 @@ import { describeCheckpoint } from './checkpoint.js';
 import { EXTEND_HELP, EXTEND_OPTIONS, runExtend } from './extend.js';
 import { checkAdapterPlaces, writeAdapter } from './adapter.js';
 import { FINE_TUNE_HELP, FINE_TUNE_OPTIONS, runFineTune } from './fine-tune.js';
-import { checkPlaces, checkpointIn, neededTraining, optimizerIn, trainingAt, writeWhole } from './files.js';
+import { checkPlaces, checkpointIn, neededTraining, trainingAt, writeWhole } from './files.js';
 import { GENERATE_HELP, GENERATE_OPTIONS, runGenerate } from './generate.js';
 import { stoppable } from './interrupt.js';
 import { withLock } from './lock.js';
@@ -242,7 +242,6 @@ async function inspect(place, values) {
   const [training, passes] = [await trainingAt(place), passesIn(values)];
   if (values.loss && (training || !values.train)) throw new UsageError('--loss: it is for --train of a model');
   const options = { ...passes, ...(await modelOptionsIn(place, values)) };
-  if (training?.compact) say(`optimizer         ${optimizerIn(training.compact)}`);
   if (training) return await withSession(training.artifacts, (one) => inspectTraining(one, batch, values), options);
   const checkpoint = await describeCheckpoint(place, options);
   if (checkpoint) return checkpoint.forEach(say);
@@ -292,6 +291,7 @@ async function inspectTraining(session, batch, values) {
       () => session.getGraphText('eval'),
     );
   }
+  say(`optimizer         ${session.optimizer ?? 'none'}`);
   say(`training inputs   ${session.trainingInputNames.join(', ')}`);
   say(`training outputs  ${session.trainingOutputNames.join(', ')}`);
   say(`eval outputs      ${session.evalOutputNames.join(', ')}`);

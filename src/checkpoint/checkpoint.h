@@ -57,8 +57,9 @@ typedef struct Checkpoint {
   bool nominal;    /* parameters are names and types: no shapes, no data */
   CheckpointTensor *trainable, *frozen;
   int trainable_count, frozen_count;
-  bool has_optimizer; /* the fields below it are set */
-  int64_t step;       /* optimizer steps done */
+  bool has_optimizer;    /* the fields below it are set */
+  const char *optimizer; /* its name, as "adamw"; "" or NULL: not known */
+  int64_t step;          /* optimizer steps done */
   float initial_learning_rate, learning_rate;
   CheckpointMoments *moments;
   int moment_count;

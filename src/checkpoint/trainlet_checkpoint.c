@@ -157,6 +157,7 @@ static Status read_optimizer(const Trainlet__State *state, Arena *arena, Error *
     TRY(read_moments(group->parameters[i], group->step, arena, error, &out->moments[i]));
   out->moment_count = (int)group->n_parameters;
   out->has_optimizer = true;
+  out->optimizer = group->type;
   out->step = group->step;
   out->initial_learning_rate = (float)group->initial_learning_rate;
   out->learning_rate = (float)group->learning_rate;
@@ -321,6 +322,7 @@ static bool write_optimizer(const Checkpoint *c, Arena *arena, Trainlet__State *
            state->optimizer_groups);
   Trainlet__OptimizerGroup *group = state->optimizer_groups[0];
   group->name = text(group_name);
+  group->type = text(c->optimizer);
   group->has_step = group->has_initial_learning_rate = group->has_learning_rate = true;
   group->step = c->step;
   group->initial_learning_rate = c->initial_learning_rate;

@@ -256,7 +256,8 @@ static void put_tensors(Printer *p, const CheckpointTensor *tensors, int count, 
 static void put_optimizer(Printer *p, const Checkpoint *c) {
   int moments = 0;
   for (int i = 0; i < c->moment_count; i++) moments += c->moments[i].count;
-  printer_put(p, "{"), printer_key(p, "learningRate"), printer_float(p, (double)c->learning_rate);
+  printer_put(p, "{"), printer_key(p, "type"), printer_string(p, c->optimizer ? c->optimizer : "");
+  printer_put(p, ","), printer_key(p, "learningRate"), printer_float(p, (double)c->learning_rate);
   printer_put(p, ","), printer_key(p, "initialLearningRate"), printer_float(p, (double)c->initial_learning_rate);
   printer_field(p, "steps", c->step), printer_field(p, "moments", moments), printer_put(p, "}");
 }

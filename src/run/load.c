@@ -116,6 +116,7 @@ static Status read_compact(TrainletSession *s, const void *bytes, size_t count, 
   TRY(optimizer_check_part(&s->optimizer, &s->error));
   s->has_checkpoint = true;
   s->has_optimizer = compact.optimizer.kind != OPTIMIZER_NONE;
+  s->checkpoint.optimizer = s->has_optimizer ? optimizer_name(s->optimizer.kind) : NULL;
   return STATUS_OK;
 }
 
@@ -246,11 +247,29 @@ static Status begin_adapters(TrainletSession *s) {
   return s->checkpoint.adapter ? part_missing(&s->error, "several adapters") : STATUS_OK;
 }
 
+/* Names of one update's variants differ in their ends alone: adamw, adamw-hf. */
+static bool is_variant(const char *a, const char *b) {
+  size_t length = strcspn(a, "-");
+  return length == strcspn(b, "-") && memcmp(a, b, length) == 0;
+}
+
+Status session_check_optimizer(TrainletSession *s) {
+  const Checkpoint *c = &s->checkpoint;
+  const char *came = c->optimizer, *ours = optimizer_name(s->optimizer.kind);
+  if (!s->has_optimizer || !came || !*came || (!c->step && !c->moment_count) || is_variant(came, ours))
+    return STATUS_OK;
+  return error_set(&s->error, STATUS_CHECKPOINT_MISMATCH, NULL,
+                   "the checkpoint has the state of the optimizer %.40s, and the optimizer model is %s: to begin anew "
+                   "with that, load it without optimizerModel and save it with optimizerState: false",
+                   came, ours);
+}
+
 static Status join_parts(TrainletSession *s) {
   Graph *train = s->models[MODEL_TRAIN].graph;
   s->only_plans = s->state.only_plans = s->checkpoint.only_plans;
   if (s->only_plans) s->passes &= ~(1u << PASS_pack); /* it would copy weights */
   TRY(lay_over(s));
+  TRY(session_check_optimizer(s));
   TRY(state_create(&s->state, &s->checkpoint, train, &s->optimizer, &s->external, &s->arena, &s->error));
   TRY(begin_adapters(s));
   external_free_unused(&s->external); /* a checkpoint's is in the state now, or stays */

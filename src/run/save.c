@@ -136,6 +136,7 @@ Status session_gather(TrainletSession *s, bool optimizer_state, TrainletFormat f
                      "the learning rate is %g: what is saved could not go on with it", (double)s->lr);
   *c = (Checkpoint){.alone = format == TRAINLET_FORMAT_ADAPTERS,
                     .has_optimizer = optimizer_state || is_ours(format), /* ours keeps the learning rate there */
+                    .optimizer = s->has_optimizer ? optimizer_name(s->optimizer.kind) : NULL,
                     .step = optimizer_state ? s->steps : 0,
                     .initial_learning_rate = s->checkpoint.has_optimizer ? s->checkpoint.initial_learning_rate
                                                                          : s->optimizer.lr,
@@ -174,6 +175,7 @@ static Status compact(TrainletSession *s, TrainletWeights weights) {
     return error_set(&s->error, STATUS_INVALID_ARGUMENT, NULL,
                      "a compact file is made of a session with a training model and a checkpoint, before it is ready");
   TRY(constants_check_used(&s->constants, &s->error));
+  TRY(session_check_optimizer(s));
   if (s->checkpoint.adapter || s->has_over)
     return error_set(&s->error, STATUS_INVALID_ARGUMENT, NULL,
                      "a compact file holds one adapter and its base: neither several adapters nor an adapterState");

@@ -111,6 +111,8 @@ Status session_optimize(TrainletSession *s);
 Feed *session_find_feed(TrainletSession *s, Model *m, const char *name);
 /* Refuses while a nominal checkpoint's parameters have no values. */
 Status session_check_values(TrainletSession *s);
+/* That the checkpoint's optimizer state, if it has any, is of the session's optimizer. */
+Status session_check_optimizer(TrainletSession *s);
 Status session_out_of_memory(TrainletSession *s); /* says so; for whoever was told NULL */
 /* Names that predict and export use when none are asked for: the model's own outputs. One a line; NULL when memory is
  * out. */

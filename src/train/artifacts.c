@@ -383,6 +383,7 @@ static Status add_optimizer_state(TrainletArtifacts *a, const bool *trained, Che
   if (!(c->moments = ARENA_ARRAY(&a->building, CheckpointMoments, a->info.parameter_count)))
     return error_set(&a->error, STATUS_OUT_OF_MEMORY, NULL, "out of memory for the checkpoint");
   c->has_optimizer = true;
+  c->optimizer = optimizer_name(a->optimizer.kind);
   c->step = a->info.steps;
   c->initial_learning_rate = c->learning_rate = a->optimizer.lr;
   for (int i = 0; i < a->model->value_count; i++) {
