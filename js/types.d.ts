@@ -1966,7 +1966,10 @@ export interface FitOptions {
   };
   /** What the fit may take of time, and of a battery. Default: no bounds, and no pauses. */
   budget?: Budget;
-  /** What happens when a loss or gradient is not finite; it changes no parameter. Default `throw`. */
+  /**
+   * What happens when a loss or gradient is not finite, or a step would make parameters or running statistics so; it
+   * changes none. Default `throw`.
+   */
   onNaN?: 'throw' | 'stop' | 'skip';
   /** What listens is waited for if it gives a promise; its rejection, here and below, rejects the fit. */
   onBatch?: (event: BatchEvent) => unknown;
@@ -2164,7 +2167,7 @@ export interface History {
   readonly epochs: readonly EpochEvent[];
   /** Optimizer steps done by this call. */
   readonly steps: number;
-  /** Batches left out because their loss or gradient was not finite (`onNaN: 'skip'`). */
+  /** Batches left out because of numbers that are not finite (`onNaN: 'skip'`). */
   readonly skipped: number;
   /** Milliseconds for which the `budget` paused it; absent without one. */
   readonly pausedMs?: number;

@@ -284,7 +284,7 @@ static void forget_training(TrainletSession *s) {
   state_forget_best(&s->state);
   state_forget_averages(&s->state);
   memset(s->checkpoint.position, 0, sizeof s->checkpoint.position);
-  s->outside.changes++;
+  trainlet_session_changed(s);
 }
 
 static void put(TrainletSession *s, Adapter *a, Adapter *from) {

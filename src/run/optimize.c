@@ -1,5 +1,6 @@
 /* Optimize: one step of the optimizer over all that trains. */
 #include <math.h>
+#include <string.h>
 
 #include "part.h"
 #include "run/session.h"
@@ -25,8 +26,61 @@ static void update(State *s, const Optimizer *shared, float lr, float scale) {
                      x.moment[1], x.count);
   }
   state_clamp(s);
-  for (int i = 0; i < s->count; i++) s->parameters[i].steps += s->parameters[i].trainable;
-  if (s->ema_decay > 0 && s->averages.data && part_ema) part_ema(s, s->ema_decay);
+}
+
+/* ---- a step that may leave float32's range is taken on trial ---- */
+
+/* Within these, no 256 steps come near float32's largest number, 3.4e38. */
+static const float SAFE_VALUE = 1e30f, SAFE_RATE = 1e6f, SAFE_DECAY = 0.1f;
+static const double SAFE_NORM_SQUARED = 1e30;
+enum { SAFE_STEPS = 256 };
+
+static bool all_within(const float *x, size_t count, float most) {
+  bool within = true;
+  for (size_t i = 0; x && i < count; i++) within = within & (fabsf(x[i]) <= most);
+  return within;
+}
+
+static bool is_safe(State *s, const Optimizer *o, float lr, double norm_squared) {
+  Stretch x;
+  bool safe = norm_squared <= SAFE_NORM_SQUARED && (o->eps > 0 || !optimizer_has(o->kind, SETTING_EPS));
+  bool looks = s->safe_steps == 0;
+  for (int i = 0; safe && (i = state_next_stretch(s, i, &x));) {
+    float rate = fabsf(lr * x.lr_scale);
+    safe = rate <= SAFE_RATE && rate * x.weight_decay <= SAFE_DECAY;
+    if (!looks) continue;
+    safe = safe && all_within(x.values, x.count, SAFE_VALUE) && all_within(x.moment[0], x.count, SAFE_VALUE) &&
+           all_within(x.moment[1], x.count, SAFE_VALUE);
+  }
+  s->safe_steps = !safe ? 0 : looks ? SAFE_STEPS : s->safe_steps - 1;
+  return safe;
+}
+
+/* Copies values and moments of what trains to `copy`, or back; NULL: counts their bytes alone. */
+static size_t copy_trained(const State *s, char *copy, bool back) {
+  size_t at = 0;
+  Stretch x;
+  for (int i = 0; (i = state_next_stretch(s, i, &x));) {
+    float *const parts[] = {x.values, x.moment[0], x.moment[1]};
+    for (int k = 0; k < 3; k++) {
+      size_t bytes = parts[k] ? x.count * sizeof(float) : 0;
+      if (copy && bytes) memcpy(back ? (char *)parts[k] : copy + at, back ? copy + at : (char *)parts[k], bytes);
+      at += bytes;
+    }
+  }
+  return at;
+}
+
+static Status update_on_trial(State *s, const Optimizer *o, float lr, float scale, Error *error) {
+  Block copy = {0};
+  if (!block_reserve(&copy, copy_trained(s, NULL, false)))
+    return error_set(error, STATUS_OUT_OF_MEMORY, NULL, "a step with numbers this large needs a copy of what trains");
+  copy_trained(s, copy.data, false);
+  update(s, o, lr, scale);
+  Status status = state_check_finite(s, "the step has made them so, and is undone", error);
+  if (status != STATUS_OK) copy_trained(s, copy.data, true);
+  block_free(&copy);
+  return status;
 }
 
 Status state_optimize(State *s, const Optimizer *o, float lr, double *norm, Error *error) {
@@ -40,7 +94,12 @@ Status state_optimize(State *s, const Optimizer *o, float lr, double *norm, Erro
   }
   if (o->clip_value > 0 && !part_clip_value) return part_missing(error, "clipping by value");
   if (o->clip_value > 0) part_clip_value(s->gradients.data, s->gradient_count, o->clip_value);
-  update(s, o, lr, optimizer_clip_scale(o, norm_squared));
+  float scale = optimizer_clip_scale(o, norm_squared);
+  if (is_safe(s, o, lr, norm_squared)) update(s, o, lr, scale);
+  else if (update_on_trial(s, o, lr, scale, error) != STATUS_OK)
+    return state_restore_statistics(s, UNDO_RUN), error->status;
+  for (int i = 0; i < s->count; i++) s->parameters[i].steps += s->parameters[i].trainable;
+  if (s->ema_decay > 0 && s->averages.data && part_ema) part_ema(s, s->ema_decay);
   *norm = sqrt(norm_squared);
   return STATUS_OK;
 }

@@ -215,7 +215,7 @@ static Status forward(TrainletSession *s, int *id) {
   state_keep_statistics(&s->state, UNDO_RUN);
   OpenRun *w = new_run(s, m);
   if (!w) return s->error.status;
-  if (run_forward(s, m, w) != STATUS_OK) {
+  if (run_forward(s, m, w) != STATUS_OK || state_check_statistics(&s->state, &s->error) != STATUS_OK) {
     state_restore_statistics(&s->state, UNDO_RUN);
     return close_run(s, w), s->error.status;
   }
@@ -425,4 +425,7 @@ Status trainlet_session_backward(TrainletSession *s, int id, const char *inputs)
   return session_leave(s, backward(s, id, inputs) == STATUS_OK);
 }
 
-void trainlet_session_changed(TrainletSession *s) { s->outside.changes++; }
+void trainlet_session_changed(TrainletSession *s) {
+  s->outside.changes++;
+  s->state.safe_steps = 0;
+}

@@ -96,7 +96,7 @@ void trainlet_session_copy_in(TrainletSession *s, TrainletWhich which, const flo
     at += p->bytes;
     state_trust(&s->state.parameters[i]);
   }
-  s->outside.changes++;
+  trainlet_session_changed(s);
   if (which == TRAINLET_ALL) s->lacks_values = s->base_known = false, s->transition.packed.stale = true;
 }
 

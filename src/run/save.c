@@ -14,6 +14,8 @@
 #include "train/loss.h"
 #include "train/master.h"
 
+static const char IS_LOST[] = "training has made them so, and what is saved could not go on";
+
 const void *trainlet_session_result(const TrainletSession *s, size_t *bytes) {
   return *bytes = s->result_bytes, s->result.data;
 }
@@ -130,7 +132,7 @@ Status session_gather(TrainletSession *s, bool optimizer_state, TrainletFormat f
     return error_set(&s->error, STATUS_INVALID_ARGUMENT, NULL,
                      "the session has no adapters that could be saved alone: make its artifacts with the option lora");
   TRY(session_check_values(s));
-  TRY(state_check_finite(&s->state, &s->error));
+  TRY(state_check_finite(&s->state, IS_LOST, &s->error));
   if (!isfinite(s->lr) || s->lr < 0)
     return error_set(&s->error, STATUS_INVALID_ARGUMENT, NULL,
                      "the learning rate is %g: what is saved could not go on with it", (double)s->lr);
@@ -299,7 +301,7 @@ static Status export(TrainletSession *s, const char *outputs, unsigned asked) {
   if (!s->ready || !s->models[MODEL_EVAL].graph)
     return error_set(&s->error, STATUS_INVALID_ARGUMENT, NULL, "exporting needs a session with an eval model");
   TRY(session_check_values(s));
-  TRY(state_check_finite(&s->state, &s->error));
+  TRY(state_check_finite(&s->state, IS_LOST, &s->error));
   Arena arena = {0};
   Status status = export_graph(s, outputs, form, adapters, &arena);
   arena_free(&arena);

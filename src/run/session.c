@@ -307,12 +307,13 @@ static Status run_fetching(TrainletSession *s, TrainletPart part, Value *const *
 }
 
 /* The first output of the training model is the loss. A batch whose loss is not finite leaves running statistics as
- * they were. */
-static void take_loss(TrainletSession *s) {
+ * they were; one that leaves the statistics alone not finite is refused. */
+static Status take_loss(TrainletSession *s) {
   const TrainletTensor *loss = trainlet_session_output(s, 0);
-  if (!loss || loss->type != DTYPE_FLOAT32 || loss->count != 1) return;
+  if (!loss || loss->type != DTYPE_FLOAT32 || loss->count != 1) return STATUS_OK;
   s->loss = *(const float *)loss->data;
   if (!isfinite(s->loss)) state_restore_statistics(&s->state, UNDO_RUN);
+  return state_check_statistics(&s->state, &s->error) == STATUS_OK ? STATUS_OK : forget_run(s);
 }
 
 Status session_run(TrainletSession *s, TrainletPart part, const char *fetches) {
@@ -326,8 +327,7 @@ Status session_run(TrainletSession *s, TrainletPart part, const char *fetches) {
     return s->error.status;
   }
   TRY(run_fetching(s, part, values, count));
-  if (part == TRAINLET_TRAIN && !fetches) take_loss(s);
-  return STATUS_OK;
+  return part == TRAINLET_TRAIN && !fetches ? take_loss(s) : STATUS_OK;
 }
 
 Status trainlet_session_run(TrainletSession *s, TrainletPart part, const char *fetches) {
@@ -373,8 +373,9 @@ static Status step(TrainletSession *s) {
   arena_free(&s->fetch_arena);
   s->reset_gradients = true;
   TRY(run_fetching(s, TRAINLET_TRAIN, s->models[MODEL_TRAIN].outputs, s->models[MODEL_TRAIN].output_count));
-  take_loss(s);
+  Status status = take_loss(s);
   s->reset_gradients = true;
+  TRY(status);
   if (!isfinite(s->loss))
     return error_set(&s->error, STATUS_NON_FINITE_LOSS, NULL, "the loss of step %lld is %s; no parameter was changed",
                      (long long)s->steps + 1, isnan(s->loss) ? "NaN" : "infinite");

@@ -508,19 +508,31 @@ Status state_take_best(State *s, const Checkpoint *c, Error *error) {
   return STATUS_OK;
 }
 
-Status state_check_finite(const State *s, Error *error) {
+/* Values, moment 0, moment 1 (`part`) of a parameter that have more infinities and NaNs than came from outside. */
+static Status check_part(const Parameter *p, int part, const char *why, Error *error) {
+  const float *x = part ? p->moment[part - 1] : p->data;
+  if (!x || count_strange(x, p->bytes, true) <= p->strange[part]) return STATUS_OK;
+  return error_set(error, STATUS_NON_FINITE_LOSS, NULL, "%s '%.200s' has %zu values that are not finite: %s",
+                   part         ? "the optimizer's state of"
+                   : p->updated ? "running statistic"
+                                : "parameter",
+                   p->name, count_strange(x, p->bytes, false), why);
+}
+
+Status state_check_finite(const State *s, const char *why, Error *error) {
   for (int i = 0; i < s->count; i++) {
     const Parameter *p = &s->parameters[i];
-    const float *parts[] = {p->type == DTYPE_FLOAT32 && (p->trainable || p->updated) ? p->data : NULL, p->moment[0],
-                            p->moment[1]};
-    for (int k = 0; k < 3; k++)
-      if (parts[k] && count_strange(parts[k], p->bytes, true) > p->strange[k])
-        return error_set(error, STATUS_NON_FINITE_LOSS, NULL,
-                         "%s '%.200s' has %zu values that are not finite: training has made them so, and what is saved "
-                         "could not go on",
-                         k ? "the optimizer's state of" : "parameter", p->name,
-                         count_strange(parts[k], p->bytes, false));
+    if (p->type == DTYPE_FLOAT32 && (p->trainable || p->updated)) TRY(check_part(p, 0, why, error));
+    for (int k = 1; k < 3; k++) TRY(check_part(p, k, why, error));
   }
+  return STATUS_OK;
+}
+
+Status state_check_statistics(State *s, Error *error) {
+  for (int i = 0; i < s->count; i++)
+    if (is_updated(&s->parameters[i]) &&
+        check_part(&s->parameters[i], 0, "the batch has made them so; no parameter was changed", error) != STATUS_OK)
+      return state_restore_statistics(s, UNDO_RUN), error->status;
   return STATUS_OK;
 }
 

@@ -48,6 +48,7 @@ typedef struct State {
   size_t in_place_bytes; /* among them: of parameters that stay in the checkpoint's file */
   size_t gradient_count; /* floats in the block of gradients, gaps included */
   size_t undo_bytes;     /* of a run, and of a group of them */
+  int safe_steps;        /* the steps from here on that no overflow can reach; 0: not known (run/optimize.c) */
 } State;
 
 /* Lays out the checkpoint's parameters, first those that the training model (NULL: none) takes, in its order. Frozen
@@ -85,8 +86,9 @@ typedef struct Stretch {
 } Stretch;
 /* The one that begins at parameter i or later; gives the parameter after it, 0 when there is none left. */
 int state_next_stretch(const State *s, int i, Stretch *out);
-/* One step of the optimizer over all of them (run/optimize.c). STATUS_NON_FINITE_LOSS where a gradient is not finite;
- * then nothing has changed. `norm` is set to that of all gradients, before they are clipped. */
+/* One step of the optimizer over all of them (run/optimize.c). STATUS_NON_FINITE_LOSS where a gradient is not finite,
+ * or a value or moment would no longer be; then nothing has changed. `norm` is set to that of all gradients, before
+ * they are clipped. */
 Status state_optimize(State *s, const Optimizer *o, float lr, double *norm, Error *error);
 /* Running statistics are written during the forward pass: these keep a copy, and restore it if the loss turns out not
  * to be finite, or if the runs whose gradients were being accumulated are given up. */
@@ -116,6 +118,9 @@ Status state_take_anchors(State *s, const Checkpoint *c, Arena *arena, Error *er
 /* The values have come from outside: what is not finite in them (a mask of −∞) may be saved again. */
 void state_trust(Parameter *p);
 bool state_is_finite(const Parameter *p); /* of a float32 parameter's values */
-/* Refuses (non-finite-loss) if training has made values, running statistics or moments infinite or NaN. */
-Status state_check_finite(const State *s, Error *error);
+/* Refuses (non-finite-loss) if training has made values, running statistics or moments infinite or NaN; `why` ends the
+ * sentence. */
+Status state_check_finite(const State *s, const char *why, Error *error);
+/* The same for a run's statistics alone, which are restored then. */
+Status state_check_statistics(State *s, Error *error);
 void state_free(State *s);

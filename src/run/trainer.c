@@ -370,7 +370,7 @@ static Status run(TrainletTrainer *t) {
   for (int i = 0; i < t->program.loss_count; i++) TRY(loss_check(t->program.losses[i], t->labels[i], &t->error));
   t->rng.step++;
   t->loss = *(const float *)t->named[0]->data;
-  if (isfinite(t->loss)) return STATUS_OK;
+  if (isfinite(t->loss)) return state_check_statistics(&t->state, &t->error);
   return error_set(&t->error, STATUS_NON_FINITE_LOSS, NULL, "the loss is %s; no parameter was changed",
                    isnan(t->loss) ? "NaN" : "infinite");
 }

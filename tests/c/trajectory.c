@@ -268,8 +268,21 @@ static void check_saves(TrainletSession *s, Status wanted, const char *named) {
   }
 }
 
-/* A step whose rate overflows every parameter is not saved; what came from outside, a mask of −∞, is. */
-static void what_training_made_infinite_is_not_saved(const void *name) {
+/* The step is refused: all is as it was, and can be saved. */
+static void check_undone(TrainletSession *s, double rate, const char *named) {
+  float **before = copy_parameters(s);
+  double usual = trainlet_session_lr(s);
+  trainlet_session_set_lr(s, rate);
+  check(trainlet_session_step(s) == STATUS_NON_FINITE_LOSS && strstr(trainlet_session_error(s)->text, named), "'%s'",
+        trainlet_session_error(s)->text);
+  check(same_parameters(s, before), "the step is not undone");
+  free_copies(before, trainlet_session_parameter_count(s));
+  trainlet_session_set_lr(s, usual);
+  check_saves(s, STATUS_OK, NULL);
+}
+
+/* What came from outside, a mask of −∞, is saved; a step that overflows parameters is undone. */
+static void a_step_beyond_float32_is_undone(const void *name) {
   GoldenRun run;
   TrainletSession *s = NULL;
   if (golden_run_open(&run, name) && (s = golden_session(&run, NULL, 0))) {
@@ -281,15 +294,13 @@ static void what_training_made_infinite_is_not_saved(const void *name) {
     trainlet_session_copy_in(s, true, mask);
     check_saves(s, STATUS_OK, NULL);
     trainlet_session_copy_in(s, true, all);
-    double rate = trainlet_session_lr(s);
-    trainlet_session_set_lr(s, strcmp(name, "cnn_bn") == 0
-                                   ? 3e38
-                                   : INFINITY); /* AdamW's steps are as long as the rate, SGD's as the gradient */
     golden_step(&run, s, 0);
-    check_saves(s, STATUS_NON_FINITE_LOSS, "' has ");
-    trainlet_session_set_lr(s, rate);
-    trainlet_session_copy_in(s, true, all);
-    check_saves(s, STATUS_OK, NULL);
+    golden_feed(&run, s, TRAINLET_TRAIN, 1, 0);
+    /* AdamW's steps are as long as the rate, SGD's as the gradient */
+    check_undone(s, strcmp(name, "cnn_bn") == 0 ? 3e38 : INFINITY, "' has ");
+    check(isfinite(golden_step(&run, s, 1)), "the next step fails");
+    *(float *)(uintptr_t)trainlet_session_parameter(s, 0).data = INFINITY;
+    check_saves(s, STATUS_NON_FINITE_LOSS, "' has 1 values that are not finite: training");
     free(all);
     free(mask);
     trainlet_session_free(s);
@@ -298,16 +309,20 @@ static void what_training_made_infinite_is_not_saved(const void *name) {
 }
 
 /* One pixel beyond what a variance can hold: the loss is finite, the running variance is not. */
-static void infinite_statistics_are_not_saved(const void *argument) {
+static void infinite_statistics_are_undone(const void *argument) {
   GoldenRun run;
   TrainletSession *s = NULL;
   if (golden_run_open(&run, "cnn_bn") && (s = golden_session(&run, NULL, 0))) {
     golden_feed(&run, s, TRAINLET_TRAIN, 0, 0);
     float *input = trainlet_session_feed(s, TRAINLET_TRAIN, "input", 1, 4, (int64_t[]){6, 3, 12, 12});
     if (check(input != NULL, "%s", trainlet_session_error(s)->text)) input[5] = 1e25f;
-    golden_ok(s, trainlet_session_run(s, TRAINLET_TRAIN, NULL), "train");
-    check(isfinite(trainlet_session_loss(s)), "the loss is %g", trainlet_session_loss(s));
-    check_saves(s, STATUS_NON_FINITE_LOSS, "var");
+    check_undone(s, trainlet_session_lr(s), "running statistic '");
+    golden_feed(&run, s, TRAINLET_TRAIN, 0, 0);
+    input = trainlet_session_feed(s, TRAINLET_TRAIN, "input", 1, 4, (int64_t[]){6, 3, 12, 12});
+    if (check(input != NULL, "%s", trainlet_session_error(s)->text)) input[5] = 1e25f;
+    check(trainlet_session_run(s, TRAINLET_TRAIN, NULL) == STATUS_NON_FINITE_LOSS, "the run is fine");
+    check_saves(s, STATUS_OK, NULL);
+    check(isfinite(golden_step(&run, s, 0)), "the next step fails");
     trainlet_session_free(s);
   }
   golden_run_close(&run);
@@ -405,10 +420,9 @@ int main(int argc, char **argv) {
   test_run("other_batch_sizes_change_nothing (MLP)", other_batch_sizes_change_nothing, "mlp_clip");
   test_run("other_batch_sizes_change_nothing (BatchNorm)", other_batch_sizes_change_nothing, "cnn_bn");
   TEST(a_nan_changes_nothing);
-  test_run("what_training_made_infinite_is_not_saved (momentum)", what_training_made_infinite_is_not_saved,
-           "mlp_momentum");
-  test_run("what_training_made_infinite_is_not_saved (AdamW)", what_training_made_infinite_is_not_saved, "cnn_bn");
-  TEST(infinite_statistics_are_not_saved);
+  test_run("a_step_beyond_float32_is_undone (momentum)", a_step_beyond_float32_is_undone, "mlp_momentum");
+  test_run("a_step_beyond_float32_is_undone (AdamW)", a_step_beyond_float32_is_undone, "cnn_bn");
+  TEST(infinite_statistics_are_undone);
   test_run("the_best_is_kept_with_the_checkpoint (frozen)", the_best_is_kept_with_the_checkpoint, "mlp_frozen");
   test_run("the_best_is_kept_with_the_checkpoint (BatchNorm)", the_best_is_kept_with_the_checkpoint, "cnn_bn");
   test_run("given_up_gradients_leave_no_trace (BatchNorm)", given_up_gradients_leave_no_trace, "cnn_bn");

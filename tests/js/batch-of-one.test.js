@@ -1,6 +1,7 @@
 /**
  * A batch over which BatchNormalization finds a single value for each channel is refused, as in PyTorch; a last batch of
- * one example is left out by `fit`, or all smaller ones by `dropLast`. An empty batch makes no step.
+ * one example is left out by `fit`, or all smaller ones by `dropLast`. An empty batch makes no step, nor does one that
+ * would make running statistics infinite.
  */
 
 import assert from 'node:assert/strict';
@@ -156,4 +157,20 @@ test('an empty batch is refused in steps, forward and fit, and weights do not de
   const outside = await sessionOf({ loss: 'outside' }, modelOf(node('Identity', ['a'], 'norm')));
   await assert.rejects(outside.forward({ x: nothing.x }), empty);
   await outside.release();
+});
+
+test('a batch that would make running statistics infinite is undone: what was learned can be saved', async () => {
+  const session = await sessionOf();
+  const data = rows(12);
+  data.inputs.x.data.set(
+    Float32Array.from({ length: 16 }, (_, i) => (i % 3 ? 1e20 : -1e20)),
+    16,
+  );
+  const options = { batchSize: 4, epochs: 2, shuffle: false };
+  const history = await session.fit(data, { ...options, onNaN: 'skip' });
+  assert.deepEqual([history.steps, history.skipped], [4, 2]);
+  await session.saveCheckpoint();
+  const error = { code: 'non-finite-loss', message: /running statistic 'v' has 3 values that are not finite/ };
+  await assert.rejects(session.fit(data, options), error);
+  await session.saveCheckpoint();
 });

@@ -229,7 +229,7 @@ test('stopped at any moment, amid a run of a group too, a fit goes on to the sam
   t.diagnostic(`${amid} of 12 were stopped amid a run`);
 });
 
-test('a fit whose parameters became infinite says so, and leaves the last good checkpoint', async () => {
+test('a fit whose parameters would become infinite says so, and leaves the last good checkpoint', async () => {
   const directory = await mkdtemp(path.join(tmpdir(), 'trainlet-infinite-'));
   const store = await CheckpointStore.open({ directory });
   const session = await create(artifacts, { worker: false });
@@ -242,7 +242,7 @@ test('a fit whose parameters became infinite says so, and leaves the last good c
     fitting,
     (error) =>
       error.code === 'non-finite-loss' &&
-      error.history.steps === 4 &&
+      error.history.steps === 3 &&
       /has \d+ values that are not finite/.test(error.message),
   );
   const { bytes, meta } = await store.load('run');
@@ -465,19 +465,20 @@ test('an optimizer has what it is given, whether before its type or after', asyn
   assert.equal(await session.getLearningRate(), 0.25);
 });
 
-test('parameters that a step made infinite are neither saved nor exported, and the sentence names one', async () => {
+test('a step that would make parameters infinite is undone, and the sentence names one', async () => {
   const session = await create(await generateArtifacts(golden('mlp_small.onnx'), { ...OPTIONS, optimizer: 'adamw' }));
   const before = await parametersOf(session);
+  const feeds = { ...clusters(16, 1).inputs, ...clusters(16, 1).labels };
   await session.setLearningRate(3e38);
-  await session.step({ ...clusters(16, 1).inputs, ...clusters(16, 1).labels });
-  const count = (await parametersOf(session)).filter((v) => !Number.isFinite(v)).length;
-  assert.ok(count > 100, `${count}`);
-  const refused = (error) =>
-    error.code === 'non-finite-loss' && /parameter '[\w.]+' has \d+ values that are not finite/.test(error.message);
-  for (const options of [{}, { optimizerState: false }, { format: 'ort' }])
-    await assert.rejects(session.saveCheckpoint(options), refused);
-  await assert.rejects(session.exportModel(), refused);
-  await session.loadParametersBuffer(new Uint8Array(before.buffer), false);
+  await assert.rejects(
+    session.step(feeds),
+    (error) =>
+      error.code === 'non-finite-loss' &&
+      /parameter '[\w.]+' has \d+ values that are not finite: the step has/.test(error.message),
+  );
+  assert.deepEqual(await parametersOf(session), before);
+  await session.setLearningRate(0.01);
+  assert.ok((await session.step(feeds)).loss > 0);
   await create({ ...artifacts, checkpointState: await session.saveCheckpoint({ optimizerState: false }) });
 });
 
