@@ -50,12 +50,23 @@ static Value *emit_composed(Graph *g, const Op *op, AttrList attrs, Value *const
   return graph_compose(g, &added, &out) == STATUS_OK ? out : NULL;
 }
 
-Value *emit_first(Graph *g, const char *op_name, AttrList attrs, Value *const *in, int in_count) {
+Value *emit_listed(Graph *g, const char *op_name, const Attr *items, int attr_count, Value *const *in, int in_count) {
   const Op *op = op_find(op_name);
-  Added added = {.op = op, .in = in, .in_count = in_count, .attrs = attrs.items, .attr_count = attrs.count};
+  AttrList attrs = {items, attr_count};
+  Added added = {.op = op, .in = in, .in_count = in_count, .attrs = items, .attr_count = attr_count};
   if (op && graph_is_composed(&added)) return emit_composed(g, op, attrs, in, in_count);
   Node *n = emit_node(g, op_name, attrs, in, in_count, 1, NULL);
   return n ? n->out[0] : NULL;
+}
+
+Value *emit_unary(Graph *g, const char *op_name, Value *x) { return emit_first(g, op_name, NO_ATTRS, &x, 1); }
+
+Value *emit_binary(Graph *g, const char *op_name, Value *a, Value *b) {
+  return emit_first(g, op_name, NO_ATTRS, (Value *[]){a, b}, 2);
+}
+
+Value *emit_ternary(Graph *g, const char *op_name, Value *a, Value *b, Value *c) {
+  return emit_first(g, op_name, NO_ATTRS, (Value *[]){a, b, c}, 3);
 }
 
 static Value *emit_constant(Graph *g, DType type, const Shape *shape, const void *data, size_t bytes) {

@@ -279,10 +279,24 @@ typedef struct AttrList {
 } AttrList;
 #define NO_ATTRS ((AttrList){NULL, 0})
 #define ATTRS(...) ((AttrList){(Attr[]){__VA_ARGS__}, (int)(sizeof((Attr[]){__VA_ARGS__}) / sizeof(Attr))})
-#define emit(g, op_name, ...) emit_with(g, op_name, NO_ATTRS, __VA_ARGS__)
-#define emit_with(g, op_name, attrs, ...)                                                                              \
-  emit_first(g, op_name, attrs, (Value *[]){__VA_ARGS__}, (int)(sizeof((Value *[]){__VA_ARGS__}) / sizeof(Value *)))
-Value *emit_first(Graph *g, const char *op_name, AttrList attrs, Value *const *in, int in_count);
+#define EMIT_LIST(...) (Value *[]){__VA_ARGS__}, (int)(sizeof((Value *[]){__VA_ARGS__}) / sizeof(Value *))
+#define emit(g, op_name, ...) emit_plain(g, op_name, EMIT_LIST(__VA_ARGS__))
+#define emit_with(g, op_name, attrs, ...) emit_first(g, op_name, attrs, EMIT_LIST(__VA_ARGS__))
+Value *emit_listed(Graph *g, const char *op_name, const Attr *attrs, int attr_count, Value *const *in, int in_count);
+Value *emit_unary(Graph *g, const char *op_name, Value *x);
+Value *emit_binary(Graph *g, const char *op_name, Value *a, Value *b);
+Value *emit_ternary(Graph *g, const char *op_name, Value *a, Value *b, Value *c);
+/* Inline, as arguments of a call take less code than structs and lists in memory. */
+#define EMIT_INLINE static inline __attribute__((always_inline))
+EMIT_INLINE Value *emit_first(Graph *g, const char *op_name, AttrList attrs, Value *const *in, int in_count) {
+  return emit_listed(g, op_name, attrs.items, attrs.count, in, in_count);
+}
+EMIT_INLINE Value *emit_plain(Graph *g, const char *op_name, Value *const *in, int in_count) {
+  if (in_count == 1) return emit_unary(g, op_name, in[0]);
+  if (in_count == 2) return emit_binary(g, op_name, in[0], in[1]);
+  if (in_count == 3) return emit_ternary(g, op_name, in[0], in[1], in[2]);
+  return emit_listed(g, op_name, NULL, 0, in, in_count);
+}
 /* The same with several outputs, all wanted where want is NULL or want[i]; NULL on failure. An input that is
  * EMIT_ABSENT is an absent optional one. */
 Node *emit_node(Graph *g, const char *op_name, AttrList attrs, Value *const *in, int in_count, int out_count,
