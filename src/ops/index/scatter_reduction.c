@@ -105,7 +105,7 @@ static Value *as_float(Graph *g, Value *truths) {
 }
 
 /* The elements that are y share dy equally: N = how many of data and updates they are, share = dy / N. */
-static void extreme_grad(const Picks *p) {
+static Status extreme_grad(const Picks *p) {
   Grad *grad = p->grad;
   Graph *g = grad->graph;
   Value *const *in = grad->node->in, *y = grad->node->out[0], *zero = emit_float(g, 0);
@@ -113,11 +113,12 @@ static void extreme_grad(const Picks *p) {
   Value *share = emit(g, "Div", grad->dy[0], scatter(p, as_float(g, kept), as_float(g, hit), "add"));
   if (grad->want[0]) grad->dx[0] = emit(g, "Where", kept, share, zero);
   if (grad->want[2]) grad->dx[2] = emit(g, "Where", hit, gather(p, share), zero);
+  return STATUS_OK;
 }
 
 /* dx of factor x: dy·P / x, P = the product of all factors that are not 0, in a place without zeros; dy·P of a 0 that
  * is the only one there; else 0. */
-static void product_grad(const Picks *p) {
+static Status product_grad(const Picks *p) {
   Grad *grad = p->grad;
   Graph *g = grad->graph;
   Value *const *in = grad->node->in, *zero = emit_float(g, 0), *one = emit_float(g, 1);
@@ -130,6 +131,7 @@ static void product_grad(const Picks *p) {
   if (grad->want[0]) grad->dx[0] = emit(g, "Where", none[0], alone, emit(g, "Div", plain, factors[0]));
   if (grad->want[2])
     grad->dx[2] = emit(g, "Where", none[1], gather(p, alone), emit(g, "Div", gather(p, plain), factors[1]));
+  return STATUS_OK;
 }
 
 Status scatter_grad(Grad *g, const char *gather_op, AttrList attrs) {
@@ -137,8 +139,8 @@ Status scatter_grad(Grad *g, const char *gather_op, AttrList attrs) {
   Value *dy = g->dy[0];
   ScatterKind kind = scatter_kind(n);
   Picks p = {g, gather_op, attrs};
-  if (kind == SCATTER_MUL) return product_grad(&p), STATUS_OK;
-  if (kind > SCATTER_MUL) return extreme_grad(&p), STATUS_OK;
+  if (kind == SCATTER_MUL) return product_grad(&p);
+  if (kind > SCATTER_MUL) return extreme_grad(&p);
   if (g->want[0] && kind == SCATTER_ADD) g->dx[0] = dy;
   else if (g->want[0]) {
     Value *zeros = emit(g->graph, "ConstantOfShape", emit_shape(g->graph, n->in[2]));
