@@ -5,9 +5,10 @@
 
 import { checkKeys, invalid } from './errors.js';
 import { labelsOf, rowsOf } from './head.js';
-import { CALIBRATION, probabilitiesOf } from './predicted.js';
+import { CALIBRATION, classesOutput, probabilitiesOf, scoresOf } from './predicted.js';
 
 /** @import { CalibrateOptions, Calibrated, Feeds } from './types.js' */
+/** @import { SessionInfo } from './protocol.js' */
 /** @import { TrainingSession } from './session.js' */
 
 /** Of the calibration error, as the metric's. */
@@ -19,16 +20,19 @@ const HALVINGS = 60;
 const MISSED = 0.05;
 
 /**
- * @param {TrainingSession} session @param {{ inputs: Feeds, labels?: Feeds }} data @param {CalibrateOptions} [options]
+ * @param {TrainingSession} session @param {SessionInfo} info @param {{ inputs: Feeds, labels?: Feeds }} data
+ * @param {CalibrateOptions} [options]
  * @param {string} [where]
  * @param {ArrayLike<number>[]} [known] the scores, where they have been computed
  * @returns {Promise<Calibrated>}
  */
-export async function calibrate(session, data, options = {}, where = 'calibrate', known = undefined) {
+export async function calibrate(session, info, data, options = {}, where = 'calibrate', known = undefined) {
   checkKeys(where, options, ['unknown']);
   const missed = missedOf(options.unknown, where);
   const labels = labelsOf(where, data, Infinity);
-  const rows = known ?? (await rowsOf(where, session, data.inputs, labels.length));
+  const { output, areScores } = classesOutput(info);
+  const given = known ?? (await rowsOf(where, session, data.inputs, labels.length, output));
+  const rows = areScores ? given : given.map(scoresOf);
   const stray = labels.findIndex((label) => label >= rows[0].length);
   if (stray >= 0)
     throw invalid(`${where}: label ${labels[stray]} in row ${stray}, and the classes are 0 to ${rows[0].length - 1}`);

@@ -197,7 +197,8 @@ class Tuning {
   async #calibrate(heldOut) {
     const { calibrate } = await later(() => import('./calibration.js'));
     const scores = await this.#shared?.scoresOf(this.session, heldOut);
-    return await calibrate(this.session, fed(heldOut), { unknown: this.#options.unknown }, 'fineTune', scores);
+    const { unknown } = this.#options;
+    return await calibrate(this.session, this.session[INSIDE].info, fed(heldOut), { unknown }, 'fineTune', scores);
   }
 
   /** @param {(Examples | undefined)[]} examples @param {readonly string[]} classes */

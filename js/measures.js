@@ -4,12 +4,16 @@
  */
 
 import { TrainletError } from './errors.js';
+import { scoresOf } from './predicted.js';
 
 /** @import { TypedArray } from './types.js' */
 /** @import { PlainTensor } from './protocol.js' */
 /** @import { Labels } from './data.js' */
 /** @typedef {PlainTensor<TypedArray>} Prediction */
-/** @typedef {{ axis?: 1 | -1, ignoreIndex?: number }} Of axis: which of the two is tried first */
+/**
+ * axis: which of the two is tried first; areScores: not probabilities already
+ * @typedef {{ axis?: 1 | -1, ignoreIndex?: number, areScores?: boolean }} Of
+ */
 /**
  * @typedef {object} Measure
  * @property {string} name
@@ -124,7 +128,8 @@ function countBins(prediction, labels, of) {
   const sums = new Array(3 * BINS).fill(0);
   visitRows(prediction, labels, of, (label, row) => {
     const best = largest(row);
-    const confidence = 1 / row.reduce((sum, score) => sum + Math.exp(score - row[best]), 0);
+    const scores = of.areScores ? row : scoresOf(row);
+    const confidence = 1 / scores.reduce((sum, score) => sum + Math.exp(score - scores[best]), 0);
     const bin = Math.max(0, Math.ceil(confidence * BINS) - 1);
     sums[3 * bin]++;
     sums[3 * bin + 1] += Number(best === label);

@@ -2,6 +2,7 @@
 
 import { checkWhole, invalid, nameOf } from './errors.js';
 import { largest, measureNamed, measureNames, visitRows } from './measures.js';
+import { classesOutput } from './predicted.js';
 import { Tensor } from './tensor.js';
 
 /** @import { CustomMetric, EvaluateOptions, TypedArray } from './types.js' */
@@ -9,7 +10,7 @@ import { Tensor } from './tensor.js';
 /** @import { Batch, Labels } from './data.js' */
 /** @import { Measure } from './measures.js' */
 
-/** @typedef {{ label: string, output: string, axis?: 1 | -1, ignoreIndex?: number }} Pair */
+/** @typedef {{ label: string, output: string, axis?: 1 | -1, ignoreIndex?: number, areScores?: boolean }} Pair */
 /** @typedef {NonNullable<EvaluateOptions['metrics']>} Metrics */
 /**
  * @typedef {{ name: string, weight: number }} Loss one of those whose weighted sum is the loss
@@ -63,7 +64,7 @@ export function measuresOf(info, metrics, bytes) {
   const ofClasses = metrics && accuracy ? 'accuracy' : measures.find(({ labels }) => labels === 'classes')?.name;
   const ofNumbers = measures.find(({ labels }) => labels === 'numbers')?.name;
   const pair =
-    (accuracy || ofClasses || custom.length ? classPair(graph, info.predict, ofClasses) : undefined) ??
+    (accuracy || ofClasses || custom.length ? classPair(graph, info, ofClasses) : undefined) ??
     (ofNumbers || custom.length ? numberPair(graph, info.predict, ofNumbers ?? custom[0].name) : undefined);
   if (ofNumbers && pair && !isTarget(pair.label))
     throw invalid(`${ofNumbers} needs numbers as labels: a float32 input named 'target'`);
@@ -101,13 +102,14 @@ function numberPair({ inputs, outputs: [loss] }, [output], metric) {
   throw invalid(`${metric} needs a prediction, and numbers as labels: a float32 input named 'target'`);
 }
 
-/** @param {GraphInfo} graph @param {readonly string[]} predict @param {string} [metric] that needs it */
-function classPair({ inputs, outputs: [loss] }, [output], metric) {
+/** @param {GraphInfo} graph @param {SessionInfo} info @param {string} [metric] that needs it */
+function classPair({ inputs, outputs: [loss] }, info, metric) {
+  const { output, areScores } = classesOutput(info);
   const isIndex = (/** @type {string} */ type) => type === 'int64' || type === 'int32';
   const input =
     inputs.find(({ labels }) => labels) ?? inputs.find(({ name, type }) => name === 'labels' && isIndex(type));
   const predicts = output && output !== loss.name;
-  if (input && predicts) return { label: input.name, output, ...input.labels };
+  if (input && predicts) return { label: input.name, output, areScores, ...input.labels };
   if (!metric) return undefined;
   if (input) throw invalid(`${metric} needs a prediction, but the model's only output is '${loss.name}', its loss`);
   throw invalid(`${metric} needs class indices as labels: an int64 input named 'labels'`);

@@ -4,6 +4,7 @@ import { invalid } from './errors.js';
 import { Tensor } from './tensor.js';
 
 /** @import { PredictOptions } from './types.js' */
+/** @import { SessionInfo } from './protocol.js' */
 /** @import { TrainingSession } from './session.js' */
 /** @typedef {{ temperature?: number, threshold?: number }} Calibration */
 
@@ -18,6 +19,34 @@ export function calibrationIn(text) {
   } catch {
     return {};
   }
+}
+
+/** The least of which the loss takes a logarithm (src/train/scores.c). */
+const TINY = 2 ** -126;
+/** How far from 1 the probabilities of a row of float16 may add up to. */
+const ROUNDED = 1e-3;
+
+/**
+ * The output that tells classes: what the loss reads, else the first of floats, as scikit-learn's probabilities behind
+ * its labels. areScores: the loss has a softmax of it.
+ * @param {SessionInfo} info
+ */
+export function classesOutput({ predict, predictedLabels, eval: graph }) {
+  const { scores = '' } = graph ?? {};
+  const areScores = predict.includes(scores);
+  return { output: areScores ? scores : (predict[predictedLabels] ?? predict[0]), areScores };
+}
+
+/**
+ * Scores whose softmax is the row, where its numbers are probabilities already; else the row.
+ * @template {ArrayLike<number>} R
+ * @param {R} row
+ */
+export function scoresOf(row) {
+  const shares = Float64Array.from(row);
+  const sum = shares.reduce((a, b) => a + b, 0);
+  if (row.length < 2 || Math.abs(sum - 1) > ROUNDED || shares.some((share) => share < 0)) return row;
+  return shares.map((share) => Math.log(Math.max(share, TINY)));
 }
 
 /**
@@ -36,12 +65,12 @@ export function probabilitiesOf(scores, temperature = 1) {
  * The outputs and what is asked for beside them: `labels`, the name of the class with the largest score for each row of
  * scores, '' where it is not probable enough; `probabilities`.
  * @param {Record<string, any>} outputs
- * @param {string} scores
+ * @param {SessionInfo} info
  * @param {Pick<TrainingSession, 'classNames' | 'properties'>} session
  * @param {PredictOptions} asked
- * @param {string} [ofModel] the calibration that the model came with
  */
-export function withLabels(outputs, scores, { classNames, properties }, { labels, probabilities, threshold }, ofModel) {
+export function withLabels(outputs, info, { classNames, properties }, { labels, probabilities, threshold }) {
+  const { output: scores, areScores } = classesOutput(info);
   if (labels && !classNames)
     throw invalid('predict: labels are for models with class names, as option head gives them');
   const tensor = outputs[scores];
@@ -50,10 +79,12 @@ export function withLabels(outputs, scores, { classNames, properties }, { labels
   const classes = dims.at(-1);
   if (labels && classNames && classes !== classNames.length)
     throw invalid(`predict: '${scores}' has ${classes} classes, and there are names of ${classNames.length}`);
-  const known = calibrationIn(properties.get(CALIBRATION) ?? ofModel);
+  const known = calibrationIn(properties.get(CALIBRATION) ?? info.eval?.calibration);
   const least = leastOf(threshold, known);
   const rows = Array.from({ length: data.length / classes }, (_, i) => data.subarray(i * classes, (i + 1) * classes));
-  const shares = probabilities || least ? rows.map((row) => probabilitiesOf(row, known.temperature)) : [];
+  const sharesOf = (/** @type {Float32Array} */ row) =>
+    probabilitiesOf(areScores ? row : scoresOf(row), known.temperature);
+  const shares = probabilities || least ? rows.map(sharesOf) : [];
   const named = rows.map((row, i) => {
     const best = row.reduce((/** @type {number} */ a, /** @type {number} */ b) => Math.max(a, b), -Infinity);
     const at = row.indexOf(best);

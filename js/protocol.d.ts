@@ -55,6 +55,8 @@ export interface GraphInfo {
   outputs: ValueInfo[];
   /** Its first output is the loss of scores against class labels. */
   crossEntropy: boolean;
+  /** From which its loss is computed: an output, or a value within. */
+  scores?: string;
   /** Those whose weighted sum its first output is, outputs too; none where that is one loss. */
   losses: { name: string; weight: number }[];
   /** Of a model with a head of ours, JSON from its file: its classes; its features, its weight and its bias. */
@@ -76,6 +78,8 @@ export interface SessionInfo {
   parameters: ParameterInfo[];
   optimizer: { type: string } | null;
   predict: string[];
+  /** How many outputs of `predict` come before the first of floats, as the labels of scikit-learn's models. */
+  predictedLabels: number;
   /** Of a model with LoRA: its adapters, and the indices of the parameters of which each has values of its own. */
   adapters?: { names: string[]; active: string | null };
   adapted?: number[];

@@ -9,8 +9,8 @@ import {
   names,
   namesIn,
   needClient,
-  open,
   ORT_OPTIONS,
+  open,
   PART_NAMES,
   sourcesOf,
 } from './opening.js';
@@ -211,13 +211,12 @@ export class TrainingSession {
    * @param {PredictOptions} [options]
    */
   async predict(feeds, fetches, options) {
-    const own = this.#info.predict;
     const asked = options ?? /** @type {PredictOptions} */ (fetches);
-    const how = { own, keys: PREDICT_OPTIONS };
+    const how = { own: this.#info.predict, keys: PREDICT_OPTIONS };
     const outputs = await runGraph(this.#lent(asked?.adapter), 'eval', this.#eval(), feeds, fetches, options, how);
     if (![asked?.labels, asked?.probabilities].includes(true)) return outputs;
     const { withLabels } = await later(() => import('./predicted.js'));
-    return withLabels(outputs, own[0], this, asked, this.#eval().calibration);
+    return withLabels(outputs, this.#info, this, asked);
   }
 
   /** @param {{ inputs: Feeds, labels?: Feeds }} data */
@@ -227,7 +226,7 @@ export class TrainingSession {
 
   /** @param {{ inputs: Feeds, labels: Feeds }} data @param {CalibrateOptions} [options] */
   async calibrate(data, options) {
-    return await (await later(() => import('./calibration.js'))).calibrate(this, data, options);
+    return await (await later(() => import('./calibration.js'))).calibrate(this, this.#info, data, options);
   }
 
   /** @param {[name: string, newClasses: readonly string[], options?: ExtendOptions]} args */

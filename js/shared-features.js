@@ -4,8 +4,9 @@ import { openData, roomFor } from './data.js';
 import { evaluate } from './evaluate.js';
 import { bytesIn, compute, namesOf, rowsOf, wishOf } from './features.js';
 import { measuresOf } from './metrics.js';
-import { fed } from './person.js';
 import { INSIDE } from './opening.js';
+import { fed } from './person.js';
+import { classesOutput } from './predicted.js';
 import { bind, bytesOf } from './tensor.js';
 
 /** @import { FeatureEvent, Feeds, FitOptions, History } from './types.js' */
@@ -111,7 +112,7 @@ export class SharedFeatures {
     if (!exchanged) return undefined;
     const scores = [];
     for (const { feeds } of /** @type {Iterable<Batch>} */ (/** @type {unknown} */ (exchanged.read(undefined, 0)))) {
-      const outputs = await ask('run', { graph: 'eval', feeds, fetches: info.predict.slice(0, 1) }, [feeds.buffer]);
+      const outputs = await ask('run', { graph: 'eval', feeds, fetches: [classesOutput(info).output] }, [feeds.buffer]);
       scores.push(...rowsIn(/** @type {any} */ (Object.values(outputs)[0])));
     }
     return scores;

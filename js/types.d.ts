@@ -460,8 +460,8 @@ export interface PredictOptions extends RunOptions {
   readonly labels?: boolean;
   /**
    * true: also `probabilities`, softmax(scores / temperature) along the last axis, with the temperature that
-   * `calibrate` or `fineTune` has found (1 where none has); of scores as the loss 'cross-entropy' takes them. Default
-   * false.
+   * `calibrate` or `fineTune` has found (1 where none has); of scores as the loss 'cross-entropy' takes them, or of the
+   * logarithms of an output that is probabilities already. Default false.
    */
   readonly probabilities?: boolean;
   /**

@@ -93,6 +93,8 @@ static void put_model(Printer *p, const char *key, const Model *m) {
   printer_put(p, ","), printer_key(p, "outputs"), put_values(p, m->graph, m->outputs, m->output_count);
   printer_put(p, ","), printer_key(p, "crossEntropy"),
       printer_put(p, loss_is_cross_entropy(m->graph) ? "true" : "false");
+  const Value *scores = loss_scores(m->graph);
+  if (scores) printer_put(p, ","), printer_key(p, "scores"), printer_string(p, scores->name);
   put_losses(p, m->graph);
   put_metadata(p, m->graph, "classes", CLASSES_KEY);
   put_metadata(p, m->graph, "head", HEAD_KEY);
@@ -112,17 +114,22 @@ static void put_parameters(Printer *p, const State *s) {
   printer_put(p, "],");
 }
 
+/* And how many of them are labels, before the first of floats. */
 static void put_predict(Printer *p, TrainletSession *s) {
+  const Graph *eval = s->models[MODEL_EVAL].graph;
   const char *names = session_default_outputs(s, p->arena);
+  int count = 0, labels = 0;
   printer_key(p, "predict"), printer_put(p, "[");
   for (const char *at = names; at && *at;) {
     size_t length = strcspn(at, "\n");
     char *name = arena_print(p->arena, "%.*s", (int)length, at);
     if (at != names) printer_put(p, ",");
     printer_string(p, name ? name : "");
+    const Value *v = eval && name ? graph_find(eval, name) : NULL;
+    if (labels == count++ && v && !dtype_is_float(v->type)) labels++;
     at += length + (at[length] == '\n');
   }
-  printer_put(p, "],");
+  printer_put(p, "]"), printer_field(p, "predictedLabels", labels), printer_put(p, ",");
 }
 
 static void put_names(Printer *p, const char *key, const char *const *names, int count) {

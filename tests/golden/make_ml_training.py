@@ -16,7 +16,7 @@ from sklearn.datasets import load_breast_cancer, load_iris
 from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
 from sklearn.ensemble import BaggingClassifier, StackingClassifier, VotingClassifier
 from sklearn.linear_model import LogisticRegression, LogisticRegressionCV, SGDClassifier
-from sklearn.metrics import log_loss
+from sklearn.metrics import accuracy_score, log_loss
 from sklearn.multiclass import OneVsRestClassifier
 from sklearn.naive_bayes import MultinomialNB
 from sklearn.neural_network import MLPClassifier
@@ -146,6 +146,21 @@ def trained(model, twin, x, y):
     return [float(f"{loss:.7g}") for loss in (*losses[:3], losses[-1])]
 
 
+def accuracy(model, x, y):
+    """Of the largest probability: score, but where modified Huber gives two classes the same one."""
+    p = np.sort(model.predict_proba(x))
+    found = accuracy_score(y, model.predict_proba(x).argmax(1))
+    assert found == model.score(x, y) or (p[:, -1] == p[:, -2]).any()
+    return float(f"{found:.7g}")
+
+
+def calibration_error(p, y, bins=15):
+    """Of Guo et al., "On calibration of modern neural networks", 2017."""
+    confidence, right = p.max(1), p.argmax(1) == y
+    at = np.clip(np.ceil(confidence * bins).astype(int) - 1, 0, None)
+    return float(f"{sum(abs((right[at == b] - confidence[at == b]).sum()) for b in range(bins)) / len(y):.7g}")
+
+
 def case_of(model, rows, twin):
     model.fit(*rows)
     step = len(rows[0]) // ROWS
@@ -154,6 +169,7 @@ def case_of(model, rows, twin):
     note = {"model": base64.b64encode(file.SerializeToString()).decode(), "scores": file.graph.output[1].name,
             "x": [float(f"{v:.8g}") for v in x.flatten().tolist()], "labels": y.tolist(),
             "logLoss": float(f"{log_loss(y, model.predict_proba(x), labels=model.classes_):.7g}"),
+            "accuracy": accuracy(model, x, y), "calibrationError": calibration_error(model.predict_proba(x), y),
             "probabilities": [round(v, 7) for v in model.predict_proba(x[:3]).flatten().tolist()]}
     return note | ({"losses": trained(model, twin, x, y)} if twin else {})
 

@@ -45,8 +45,15 @@ for (const [name, { model, loss, x, target, weights, losses, after }] of Object.
     const found = [];
     for (const _ of losses) found.push((await session.step(feeds)).loss);
     near(found, losses, 'loss');
-    const outputs = await session.predict({ x: feeds.x });
+    const outputs = await session.predict({ x: feeds.x }, { probabilities: loss === 'cross-entropy' });
     near(Object.values(outputs)[0].data, after, 'probability');
+    const { data, dims } = outputs.probabilities ?? { data: [], dims: [] };
+    const classes = dims[1];
+    for (let i = 0; i < data.length && dims.length === 2; i += classes) {
+      const row = after.slice(i, i + classes);
+      const sum = row.reduce((/** @type {number} */ a, /** @type {number} */ b) => a + b, 0);
+      if (Math.abs(sum - 1) < 1e-6) near(data.subarray(i, i + classes), row, 'probability'); // not cut by Clip
+    }
     await session.release();
   });
 
@@ -54,7 +61,7 @@ for (const [name, { model, loss, x, target, weights, losses, after }] of Object.
 
 const STEPS = 200;
 
-for (const [name, { model, scores, x, labels, logLoss, probabilities, losses }] of Object.entries(CLASSIFIERS))
+for (const [name, { model, scores, x, labels, losses, ...want }] of Object.entries(CLASSIFIERS))
   test(`log loss of a ${name}`, async () => {
     const options = { loss: 'cross-entropy', lossInputs: [scores], optimizer: { type: 'sgd', lr: 0.05 } };
     const artifacts = await generateArtifacts(bytesOf(model), { ...options, ...HERE });
@@ -62,14 +69,44 @@ for (const [name, { model, scores, x, labels, logLoss, probabilities, losses }] 
     const session = await TrainingSession.create(artifacts, HERE);
     const inputs = { X: new Tensor('float32', x, [labels.length, x.length / labels.length]) };
     const data = { inputs, labels: { labels: new Tensor('int64', labels) } };
-    near([(await session.evaluate(data)).loss], [logLoss], 'log loss');
-    const outputs = await session.predict(inputs);
-    near([...outputs[scores].data].slice(0, probabilities.length), probabilities, 'probability');
+    const told = await session.evaluate(data, { metrics: ['accuracy', 'calibration-error'] });
+    near([told.loss, told.accuracy], [want.logLoss, want.accuracy], 'log loss, score');
+    near([told['calibration-error']], [want.calibrationError], 'calibration error');
+    near([(await session.evaluate(data)).accuracy], [want.accuracy], 'score');
+    const outputs = await session.predict(inputs, { probabilities: true });
+    for (const { data } of [outputs[scores], outputs.probabilities])
+      near([...data].slice(0, want.probabilities.length), want.probabilities, 'probability');
+    const { before, temperature } = await session.calibrate(data);
+    near([before], [want.calibrationError], 'calibration error');
+    assert.ok(temperature > 0);
+    session.properties.delete('trainlet.calibration');
     const found = [];
     for (let i = 0; losses && i < STEPS; i++) found.push((await session.step({ ...inputs, ...data.labels })).loss);
     if (losses) near([...found.slice(0, 3), found[STEPS - 1]], losses, 'loss');
     await session.release();
   });
+
+test('of several outputs, the one that the loss reads is measured', async () => {
+  const graph = message(
+    [1, node('MatMul', ['x', 'w'], 'features')],
+    [1, node('MatMul', ['features', 'u'], 'scores')],
+    [2, 'g'],
+    [5, tensor('w', { type: 'float32', dims: [2, 2], data: Float32Array.of(0, 1, 1, 0) })],
+    [5, tensor('u', { type: 'float32', dims: [2, 2], data: Float32Array.of(0, 3, 3, 0) })],
+    [11, info('x', 1, ['N', 2])],
+    [12, info('features', 1, ['N', 2])],
+    [12, info('scores', 1, ['N', 2])],
+  );
+  const model = message([1, 8], [7, graph], [8, message([1, ''], [2, 17])]);
+  const options = { loss: 'cross-entropy', lossInputs: ['scores'], optimizer: 'adam', ...HERE };
+  const session = await TrainingSession.create(await generateArtifacts(model, options), HERE);
+  const inputs = { x: new Tensor('float32', [1, 0, 0, 1, 2, 0], [3, 2]) };
+  const data = { inputs, labels: { labels: new Tensor('int64', [0, 1, 0]) } };
+  assert.equal((await session.evaluate(data)).accuracy, 1);
+  const { probabilities } = await session.predict(inputs, { probabilities: true });
+  near([...probabilities.data].slice(0, 2), [1 / (1 + Math.exp(-3)), 1 / (1 + Math.exp(3))], 'probability');
+  await session.release();
+});
 
 // ---- where no scores are known ----
 
