@@ -8,16 +8,19 @@
 #include "threads.h"
 
 Conv3d conv3d_of(Conv conv, Window depth, bool deep) {
-  Conv3d c = {.conv = conv, .depth = depth, .batch = conv.batch, .channels = conv.channels, .deep = deep};
+  Conv3d c = {.conv = conv, .depth = depth, .batch = conv.batch, .deep = deep};
+  c.channels = conv.channels, c.features = conv.features;
   if (!deep) return c;
   c.conv.batch *= depth.out[0];
   c.conv.channels *= depth.kernel[0];
+  if (conv.groups != conv.channels || conv.groups != conv.features) return c;
+  c.conv.groups = c.conv.features = c.conv.channels;
   return c;
 }
 
 typedef struct Deep {
   const Conv3d *c;
-  const float *from;
+  const float *from, *bias;
   float *to;
   float *x, *y; /* the images on both sides */
   void *conv;   /* the convolution's own scratch */
@@ -108,11 +111,34 @@ static void fold(void *context, size_t from, size_t to) {
       }
 }
 
-/* (N, A, B, plane) to (N, B, A, plane) */
-static void turn(const float *from, float *to, size_t batch, size_t a, size_t b, size_t plane) {
+/* (N, A, B, plane) to (N, B, A, copies of each plane) */
+static void turn(const float *from, float *to, size_t batch, size_t a, size_t b, size_t copies, size_t plane) {
   for (size_t n = 0; n < batch; n++)
     for (size_t j = 0; j < b; j++)
-      for (size_t i = 0; i < a; i++, to += plane) memcpy(to, from + ((n * a + i) * b + j) * plane, plane * sizeof *to);
+      for (size_t i = 0; i < a * copies; i++, to += plane)
+        memcpy(to, from + ((n * a + i / copies) * b + j) * plane, plane * sizeof *to);
+}
+
+/* Planes of the images that add up to one of y. */
+static size_t copies_of(const Conv3d *c) { return c->conv.features / c->features; }
+
+static float clamped(const Conv *conv, float v) { return v < conv->low ? conv->low : v > conv->high ? conv->high : v; }
+
+/* y of features from … to - 1, over all of the batch, as the sums of their kernels' depths. */
+static void sum_depths(void *context, size_t from, size_t to) {
+  const Deep *d = context;
+  const Conv3d *c = d->c;
+  const Conv *conv = &c->conv;
+  size_t plane = window_out(&conv->window), copies = copies_of(c), depths = c->depth.out[0];
+  for (size_t i = from; i < to; i++)
+    for (size_t o = 0; o < depths; o++) {
+      const float *images = d->from + ((i / c->features * depths + o) * c->features + i % c->features) * copies * plane;
+      float *y = d->to + (i * depths + o) * plane, bias = d->bias ? d->bias[i % c->features] : 0;
+      for (size_t p = 0; p < plane; p++) y[p] = bias + images[p];
+      for (size_t k = 1; k < copies; k++)
+        for (size_t p = 0; p < plane; p++) y[p] += images[k * plane + p];
+      for (size_t p = 0; p < plane && conv->clamp; p++) y[p] = clamped(conv, y[p]);
+    }
 }
 
 static Deep deep_of(const Conv3d *c, bool (*of_images)(const Conv *, size_t *), void *scratch) {
@@ -130,14 +156,22 @@ static void run_unroll(Deep *d, const float *x) {
 
 static void turn_dy(const Deep *d, const float *dy) {
   const Conv3d *c = d->c;
-  turn(dy, d->y, c->batch, c->conv.features, c->depth.out[0], window_out(&c->conv.window));
+  turn(dy, d->y, c->batch, c->features, c->depth.out[0], copies_of(c), window_out(&c->conv.window));
 }
 
 static void forward(const Conv3d *c, const float *x, const float *w, const float *bias, float *y, void *scratch) {
   Deep d = deep_of(c, conv_forward_bytes, scratch);
   run_unroll(&d, x);
-  conv_forward(&c->conv, d.x, w, bias, d.y, d.conv);
-  turn(d.y, y, c->batch, c->depth.out[0], c->conv.features, window_out(&c->conv.window));
+  if (copies_of(c) == 1) {
+    conv_forward(&c->conv, d.x, w, bias, d.y, d.conv);
+    turn(d.y, y, c->batch, c->depth.out[0], c->features, 1, window_out(&c->conv.window));
+    return;
+  }
+  Conv images = c->conv;
+  images.clamp = false;
+  conv_forward(&images, d.x, w, NULL, d.y, d.conv);
+  d.from = d.y, d.to = y, d.bias = bias;
+  threads_split(c->batch * c->features, threads_grain(conv3d_out(c) * copies_of(c)), sum_depths, &d);
 }
 
 static void input_gradient(const Conv3d *c, const float *dy, const float *w, float *dx, void *scratch) {

@@ -4,6 +4,10 @@
  *
  *   x (N, C, D, H, W) ─unroll─▶ (N · OD, C · KD, H, W) ─conv─▶ (N · OD, F, OH, OW) ─turn─▶ y (N, F, OD, OH, OW)
  *
+ * With a channel for each group and feature, each kernel depth stays a channel of its own, and these are summed:
+ *
+ *   x (N, C, D, H, W) ─unroll─▶ (N · OD, C · KD, H, W) ─conv─▶ (N · OD, C · KD, OH, OW) ─sum─▶ y (N, C, OD, OH, OW)
+ *
  * Without a depth it is just the convolution. */
 #pragma once
 #include "kernels/conv.h"
@@ -12,6 +16,7 @@ typedef struct Conv3d {
   Conv conv;              /* of the images */
   Window depth;           /* along its axis 0 */
   size_t batch, channels; /* of x */
+  size_t features;        /* of y */
   bool deep;
 } Conv3d;
 

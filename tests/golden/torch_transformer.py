@@ -180,8 +180,11 @@ def fused_gemm(x, a):
 
 
 def fused_conv(x, a):
-    pads = a.get("pads", [0] * 4)
-    y = F.conv2d(F.pad(x[0], (pads[1], pads[3], pads[0], pads[2])), x[1], given(x, 2), a.get("strides", 1), groups=a.get("group", 1))
+    n = x[1].dim() - 2
+    pads = a.get("pads", [0] * 2 * n)
+    around = [pads[i] for axis in reversed(range(n)) for i in (axis, axis + n)]
+    f = {2: F.conv2d, 3: F.conv3d}[n]
+    y = f(F.pad(x[0], around), x[1], given(x, 2), a.get("strides", 1), groups=a.get("group", 1))
     return activation(y if given(x, 3) is None else y + x[3], a, a.get("activation_params", []))
 
 

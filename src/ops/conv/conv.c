@@ -31,13 +31,30 @@ Status conv_shapes(const Node *n, int x, int w, Shape *y, WindowAttrs *attrs) {
   return STATUS_OK;
 }
 
-Conv3d conv_of(const Node *n, const Shape *x, const Shape *w, const Shape *y, const WindowAttrs *attrs) {
+/* A kernel of one pixel along the last two of three dims: each plane may as well be a row. */
+static bool planes_are_rows(const WindowAttrs *w, const Shape *x, const Shape *y) {
+  for (int a = 1; a < w->rank; a++)
+    if (w->kernel[a] != 1 || w->stride[a] != 1 || w->pad_begin[a] || x->dim[2 + a] != y->dim[2 + a]) return false;
+  return w->rank == 3;
+}
+
+static Conv3d conv_of_shapes(const Node *n, const Shape *x, const Shape *w, const Shape *y, const WindowAttrs *attrs) {
   Conv conv = {.batch = (size_t)x->dim[0],
                .groups = (size_t)node_int(n, "group", 1),
                .channels = (size_t)x->dim[1],
                .features = (size_t)w->dim[0],
                .window = window_of(attrs, x, y)};
   return conv3d_of(conv, window_depth_of(attrs, x, y), attrs->rank == 3);
+}
+
+Conv3d conv_of(const Node *n, const Shape *x, const Shape *w, const Shape *y, const WindowAttrs *attrs) {
+  if (!planes_are_rows(attrs, x, y)) return conv_of_shapes(n, x, w, y, attrs);
+  WindowAttrs flat = *attrs;
+  Shape from = *x, to = *y;
+  flat.rank = 2;
+  from.dim[3] *= from.dim[4];
+  to.dim[3] *= to.dim[4];
+  return conv_of_shapes(n, &from, w, &to, &flat);
 }
 
 Status conv_check_way(const Node *n, const Conv3d *conv, ConvDirection direction) {
@@ -112,5 +129,9 @@ OPERATOR(conv) = {
         {"f32[2,3,9] f32[4,3,3] f32[4]", "pads=[2,1] strides=[2]", 10}, {"f32[2,4,9] f32[4,1,4]", "group=4 pads=[1,2]"},
         {"f32[2,2,4,5,6] f32[3,2,3,2,3] f32[3]", "pads=[1,0,1,2,1,0] strides=[2,1,2]"},
         {"f32[1,4,5,4,4] f32[4,2,2,3,2]", "group=2 dilations=[2,1,2] pads=[1,1,1,1,1,1]"},
-        {"f32[2,3,3,4,4] f32[6,1,2,3,3] f32[6]", "group=3 auto_pad=SAME_UPPER"}),
+        {"f32[2,3,3,4,4] f32[6,1,2,3,3] f32[6]", "group=3 auto_pad=SAME_UPPER"},
+        {"f32[2,3,4,4,5] f32[3,1,3,3,3] f32[3]", "group=3 pads=[1,1,1,1,1,1]"},
+        {"f32[2,2,3,5,4] f32[2,1,2,3,2]", "group=2 strides=[1,2,2] dilations=[2,1,1]"},
+        {"f32[2,3,5,3,4] f32[2,3,3,1,1] f32[2]", "pads=[1,0,0,1,0,0] strides=[2,1,1]"},
+        {"f32[1,4,2,3,3] f32[6,2,1,1,1]", "group=2"}),
 };

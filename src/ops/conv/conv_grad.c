@@ -40,7 +40,7 @@ static void bias_gradient(void *context, size_t from, size_t to) {
     f32x4 fours = f32x4_splat(0);
     float rest = 0;
     for (size_t image = 0; image < conv->batch; image++) {
-      const float *plane = in_f32(n, 0) + (image * conv->conv.features + f) * pixels;
+      const float *plane = in_f32(n, 0) + (image * conv->features + f) * pixels;
       size_t i = 0;
       for (; i + 4 <= pixels; i += 4) fours += f32x4_load(plane + i);
       for (; i < pixels; i++) rest += plane[i];
@@ -55,7 +55,7 @@ static void conv_grad_run(const Node *n) {
   if (has_out(n, 0)) conv3d_input_gradient(conv, dy, w, out_f32(n, 0), n->scratch);
   if (has_out(n, 1)) conv3d_weight_gradient(conv, x, dy, out_f32(n, 1), n->scratch);
   if (has_out(n, 2))
-    threads_split(conv->conv.features, threads_grain(conv->batch * conv3d_out(conv) / 4), bias_gradient, (void *)n);
+    threads_split(conv->features, threads_grain(conv->batch * conv3d_out(conv) / 4), bias_gradient, (void *)n);
 }
 
 /* dx is computed from dy and w, dw from dy and x, db from dy. */

@@ -26,5 +26,6 @@ OPERATOR(fused_conv) = {
     .cases = CASES({"f32[2,3,5,7] f32[4,3,3,3] f32[4]", "pads=[1,1,1,1] activation=Relu"},
                    {"f32[2,5,6,7] f32[5,1,3,3] f32[5]",
                     "group=5 pads=[1,1,1,1] activation=Clip activation_params=[-0.5,0.75]"},
-                   {"f32[2,3,4,5] f32[6,3,1,1]", "activation=Clip activation_params=[0.0,0.25]"}),
+                   {"f32[2,3,4,5] f32[6,3,1,1]", "activation=Clip activation_params=[0.0,0.25]"},
+                   {"f32[2,2,3,4,5] f32[2,1,2,3,3] f32[2]", "group=2 activation=Relu"}),
 };
