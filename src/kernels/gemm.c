@@ -17,6 +17,8 @@ enum {
   COLUMN_BLOCK = 768,
   DIRECT_PANELS = 16,  /* of A: with fewer rows, a panel of B is read so seldom that packing it costs more than reading
                           rows that are far apart */
+  PAGE_FLOATS = 1024,  /* rows of B so far apart share one set of the first cache … */
+  CACHE_WAYS = 8,      /* … which holds so many of them: with more, each tile reads them from the second */
   PART_WORK = 1 << 18, /* multiplications that are worth waking a thread */
 };
 
@@ -340,7 +342,8 @@ typedef struct Part {
 
 /* One block of depth of one block of columns, for all rows of the part. */
 static void blocks_run(const Gemm *g, const Part *part, Block block, float *packed_b, float *packed_a) {
-  bool is_panel = g->b.k_stride == COLUMNS, seldom_read = part->to - part->from <= DIRECT_PANELS;
+  bool is_panel = g->b.k_stride == COLUMNS, collides = g->b.k_stride % PAGE_FLOATS == 0 && block.depth > CACHE_WAYS;
+  bool seldom_read = part->to - part->from <= (collides ? 1 : DIRECT_PANELS);
   block.direct = (is_panel || seldom_read) && g->b.line_stride == 1 && !g->b.line_table && !g->b.k_table &&
                  !g->packed_b && !g->fill_b;
   block.late = !g->packed_b && (block.direct || part->to - part->from <= ROW_BLOCK);
