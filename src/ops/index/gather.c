@@ -5,6 +5,7 @@
 #include "graph/notes.h"
 #include "kernels/copy.h"
 #include "ops/index/index.h"
+#include "size.h"
 
 /* Small known vectors at known places: how models pick a batch size out of a shape. */
 static void gather_known(Node *n) {
@@ -54,18 +55,21 @@ static void gather_rows(const Gathered *gathered, const char *from, char *to, si
     }
 }
 
-/* Columns of four bytes: their indices are looked at once for all lines. */
-enum { COLUMNS = 256 };
+/* Columns of four bytes: some indices at a time are looked at once for all lines. */
 static void gather_columns(const Gathered *g, const uint32_t *from, uint32_t *to) {
+  enum { COLUMNS = 256 };
   uint32_t at[COLUMNS];
-  size_t dim = g->dim, count = g->count, outer = g->outer;
-  for (size_t i = 0; i < count; i++) {
-    int64_t column = index_wrap(index_at(g->indices, i), (int64_t)dim);
-    if (column < 0) return index_note(g->n, 1, i, (int64_t)dim);
-    at[i] = (uint32_t)column;
+  size_t dim = g->dim, all = g->count;
+  for (size_t first = 0; first < all; first += COLUMNS) {
+    size_t count = size_min(COLUMNS, all - first);
+    for (size_t i = 0; i < count; i++) {
+      int64_t column = index_wrap(index_at(g->indices, first + i), (int64_t)dim);
+      if (column < 0) return index_note(g->n, 1, first + i, (int64_t)dim);
+      at[i] = (uint32_t)column;
+    }
+    for (size_t o = 0; o < g->outer; o++)
+      for (size_t i = 0; i < count; i++) to[o * all + first + i] = from[o * dim + at[i]];
   }
-  for (size_t o = 0; o < outer; o++, from += dim, to += count)
-    for (size_t i = 0; i < count; i++) to[i] = from[at[i]];
 }
 
 static void gather_run(const Node *n) {
@@ -73,7 +77,7 @@ static void gather_run(const Node *n) {
   int axis = *(const int *)n->params;
   Gathered g = {n, n->in[1], shape_span(&x->shape, 0, axis), (size_t)x->shape.dim[axis], in_count(n, 1)};
   size_t bytes = shape_span(&x->shape, axis + 1, x->shape.rank) * dtype_bytes(x->type);
-  if (bytes == 4 && g.count <= COLUMNS) gather_columns(&g, x->data, n->out[0]->data);
+  if (bytes == 4) gather_columns(&g, x->data, n->out[0]->data);
   else if (bytes) gather_rows(&g, x->data, n->out[0]->data, bytes);
 }
 
