@@ -29,10 +29,12 @@ const angles = (length, half) => [constant(floats([length, half])), constant(flo
 
 /** Steps of a recurrent network: (time, batch, input), hidden units. */
 const steps = (n) => (n <= 2 ** 13 ? [16, 1, 32, 64] : n < 2 ** 20 ? [32, 4, 64, 128] : [64, 16, 128, 256]);
+/** Steps over rows and columns of pictures, as in Sequencer2D: many short lines and few hidden units. */
+const pictureSteps = (n) => (n <= 2 ** 13 ? [8, 8, 128, 32] : n < 2 ** 20 ? [16, 16, 384, 96] : [32, 128, 192, 48]);
 const recurrent =
-  (op, gates, { directions = 1, states = 1, ...attributes } = {}) =>
+  (op, gates, { directions = 1, states = 1, of = steps, ...attributes } = {}) =>
   (n) => {
-    const [time, batch, input, hidden] = steps(n);
+    const [time, batch, input, hidden] = of(n);
     return [
       op,
       [
@@ -164,6 +166,7 @@ export const LAYERS = {
   ],
   LSTM: recurrent('LSTM', 4, { states: 2 }),
   'LSTM, both directions': recurrent('LSTM', 4, { directions: 2, states: 2 }),
+  'LSTM of pictures, both directions': recurrent('LSTM', 4, { directions: 2, states: 2, of: pictureSteps }),
   GRU: recurrent('GRU', 3),
   'GRU as PyTorch has it': recurrent('GRU', 3, { linear_before_reset: 1 }),
   RNN: recurrent('RNN', 1),

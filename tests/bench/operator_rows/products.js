@@ -13,6 +13,16 @@ const transposed = (rows) => (n) => {
   const inputs = [floats([rows, n / side(n)]), constant(floats([side(n), n / side(n)]))];
   return ['Gemm', inputs, { transB: 1 }, { flops: 2 * rows * n }];
 };
+/** Queries, keys and values of tokens 192 wide, as in small vision transformers. */
+const projected = (n) => {
+  const rows = n <= 2 ** 13 ? 32 : n < 2 ** 20 ? 512 : 2048;
+  return [
+    'Gemm',
+    [floats([rows, 192]), weights(576, 192), weights(576)],
+    { transB: 1 },
+    { flops: 2 * rows * 192 * 576 },
+  ];
+};
 /** A row by 64 MB of numbers, where others are given 16 MB. */
 const largeProduct = (n) => {
   const [name, inputs] = product(1)(n >= 2 ** 22 ? 4 * n : n);
@@ -114,6 +124,7 @@ export const PRODUCTS = {
   'Gemm, 8 rows, transposed': transposed(8),
   'Gemm with a bias': activated('Gemm', {}),
   'Gemm, transposed, with a bias': activated('Gemm', { transB: 1 }),
+  'Gemm of tokens, 192 to 576': projected,
   'Gemm, the first transposed': activated('Gemm', { transA: 1 }),
   'com.microsoft.FusedGemm with Relu': activated('com.microsoft.FusedGemm', { activation: 'Relu' }, { gradients: 0.1 }),
   'com.microsoft.FusedMatMul, transposed': (n) => [

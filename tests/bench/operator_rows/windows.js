@@ -49,27 +49,42 @@ const line = (kernel, groups) => (n) => {
     { ...work(length, w.dims), ...(groups && { training: false }) },
   ];
 };
-const volume = (n) => {
+/** A convolution of videos and scans: kernel, stride, groups (0: one for each channel), channels of the input. */
+const volume =
+  (kernel, { stride = [1, 1, 1], groups = 1, of } = {}) =>
+  (n) => {
+    const features = n <= 2 ** 13 ? 4 : 16;
+    const channels = of ?? features;
+    const side = n <= 2 ** 13 ? 8 : n < 2 ** 20 ? 16 : 32;
+    const pads = kernel.map((size) => size >> 1);
+    const w = weights(features, channels / (groups || channels), ...kernel);
+    return [
+      'Conv',
+      [floats([1, channels, side, side, side]), w, weights(features)],
+      { kernel_shape: kernel, strides: stride, pads: [...pads, ...pads], group: groups || channels },
+      // The gradient of groups leaves onnxruntime-web 1.19 waiting for ever, here too.
+      { ...work(side ** 3 / elements(stride), w.dims), ...(groups !== 1 && { training: false }) },
+    ];
+  };
+const transposedVolume = (n) => {
   const channels = n <= 2 ** 13 ? 4 : 16;
   const side = n <= 2 ** 13 ? 8 : n < 2 ** 20 ? 16 : 32;
-  const [x, w] = [floats([1, channels, side, side, side]), weights(channels, channels, 3, 3, 3)];
-  return [
-    'Conv',
-    [x, w, weights(channels)],
-    { kernel_shape: [3, 3, 3], pads: [1, 1, 1, 1, 1, 1] },
-    work(side ** 3, w.dims),
-  ];
+  const [x, w] = [floats([1, channels, side, side, side]), weights(channels, channels, 2, 2, 2)];
+  const attributes = { kernel_shape: [2, 2, 2], strides: [2, 2, 2] };
+  return ['ConvTranspose', [x, w, weights(channels)], attributes, work(side ** 3, w.dims)];
 };
+/** Few pixels of many channels: the end of a vision transformer. */
+const deep = (n) => floats(n <= 2 ** 13 ? [1, 128, 8, 8] : n < 2 ** 20 ? [1, 384, 16, 12] : [4, 768, 16, 12]);
 const transposed =
-  (kernel, stride, pad, groups = 1) =>
+  (kernel, stride, pad, { groups = 1, input = images, features } = {}) =>
   (n) => {
-    const x = images(n);
+    const x = input(n);
     const channels = x.dims[1];
     const group = groups || channels;
-    const w = weights(channels, channels / group, kernel, kernel);
+    const w = weights(channels, (features ?? channels) / group, kernel, kernel);
     return [
       'ConvTranspose',
-      [x, w, weights(channels)],
+      [x, w, weights(features ?? channels)],
       { ...square(kernel, stride, pad), group },
       work(pixels(x), w.dims),
     ];
@@ -93,11 +108,19 @@ export const WINDOWS = {
   'Conv of lines, 3': line(3),
   'Conv of lines, 9': line(9),
   'Conv of lines, 5, depthwise': line(5, true),
-  'Conv of volumes, 3×3×3': volume,
+  'Conv of volumes, 3×3×3': volume([3, 3, 3]),
+  'Conv of volumes, 3×3×3, stride 2': volume([3, 3, 3], { stride: [2, 2, 2] }),
+  'Conv of volumes, 1×3×3': volume([1, 3, 3]),
+  'Conv of volumes, 3×1×1': volume([3, 1, 1]),
+  'Conv of volumes, 1×1×1': volume([1, 1, 1]),
+  'Conv of volumes, 3×7×7, stride 1×2×2, of three channels': volume([3, 7, 7], { stride: [1, 2, 2], of: 3 }),
+  'Conv of volumes, 3×3×3, depthwise': volume([3, 3, 3], { groups: 0 }),
   'ConvTranspose 2×2, stride 2': transposed(2, 2, 0),
   'ConvTranspose 4×4, stride 2': transposed(4, 2, 1),
   'ConvTranspose 3×3': transposed(3, 1, 1),
-  'ConvTranspose 4×4, stride 2, depthwise': transposed(4, 2, 1, 0),
+  'ConvTranspose 4×4, stride 2, depthwise': transposed(4, 2, 1, { groups: 0 }),
+  'ConvTranspose 4×4, stride 2, to 256 channels': transposed(4, 2, 1, { input: deep, features: 256 }),
+  'ConvTranspose of volumes, 2×2×2, stride 2': transposedVolume,
   'com.microsoft.FusedConv 3×3 with Relu': (n) => {
     const [, inputs, attributes, flops] = convolution(3)(n);
     return ['com.microsoft.FusedConv', inputs, { ...attributes, activation: 'Relu' }, flops];
