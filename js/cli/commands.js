@@ -23,6 +23,7 @@ import { UsageError } from './run-main.js';
 import { runShrink, shrinkHelp, shrinkOptions } from './shrink/index.js';
 import { complain, say, warn } from './terminal.js';
 import { checkText, readTexts, TEXT, TEXT_HELP } from './tokenizer.js';
+import { TRAIN_HELP, TRAIN_OPTIONS, trainOptionsIn } from './train-options.js';
 
 /**
  * @import { ArtifactSources, CompactSource, Dataset, EngineOptions, FitOptions, MemoryPlan, ValueInfo } from '../types.js'
@@ -92,6 +93,7 @@ ${TEXT_HELP}
   --batch-size N       (32)
   --drop-last          leaves out the last batch of an epoch if it is smaller
   --lr RATE            learning rate from here on
+${TRAIN_HELP}
   --seed N             of the shuffles
   --validation SHARE   share of the data that is held out, from 0 to 1
   --augment STEPS      what changes the examples of each batch, joined by commas: flip, shift, rotate, crop, noise, colour of
@@ -110,6 +112,7 @@ ${TEXT_HELP}
       'batch-size': { type: 'string', default: '32' },
       'drop-last': { type: 'boolean' },
       lr: { type: 'string' },
+      ...TRAIN_OPTIONS,
       seed: { type: 'string' },
       validation: { type: 'string' },
       augment: { type: 'string' },
@@ -371,6 +374,7 @@ async function train(place, values) {
   const batchSize = wholeNumber('batch-size', values['batch-size'], 1);
   const seed = values.seed === undefined ? undefined : wholeNumber('seed', values.seed, 0);
   const lr = number('lr', values.lr, { least: 0 });
+  const more = trainOptionsIn(values);
   const validation = number('validation', values.validation, { least: 0, most: 1 });
   const classWeight = classWeightIn(values);
   const format = formatOf(values);
@@ -387,6 +391,7 @@ async function train(place, values) {
       if (adapter) await session.exportAdapter({ prefix }); // refused now, where it would be in the end
       const since = performance.now();
       const { steps } = await fit(where, session, data, {
+        ...more,
         epochs,
         batchSize,
         dropLast: values['drop-last'],
