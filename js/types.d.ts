@@ -6,7 +6,9 @@
 
 /**
  * Where bytes come from, always less than 4 GB. A string is a URL (in Node also the path of a regular file, not of a
- * pipe or device); `indexeddb:NAME` reads from the browser's checkpoint store.
+ * pipe or device); `indexeddb:NAME` reads from the browser's checkpoint store, and
+ * `indexeddb:NAME?database=DATABASE&version=VERSION`, either or both, from another database or an earlier version: NAME
+ * and DATABASE are percent-encoded there (`encodeURIComponent`), while a name alone is taken as it is.
  */
 export type Source = string | URL | Uint8Array | ArrayBuffer | Blob | Response;
 

@@ -72,7 +72,7 @@ void *trainlet_artifacts_constant(TrainletArtifacts *a, const char *name, int ty
 /* Where to write a model of so many bytes so that it is read in place; NULL when memory is out. */
 void *trainlet_artifacts_file(TrainletArtifacts *a, size_t bytes);
 /* The model, an ONNX file or one in ORT format; its bytes may be freed when this returns. STATUS_INVALID_MODEL,
- * STATUS_UNSUPPORTED_OP, STATUS_INVALID_ARGUMENT when there is one already. */
+ * STATUS_UNSUPPORTED_OP, STATUS_UNSUPPORTED_VERSION, STATUS_INVALID_ARGUMENT when there is one already. */
 Status trainlet_artifacts_load(TrainletArtifacts *a, const void *model, size_t bytes);
 /* An option, as text; keys and values: wasm/README.md, "Option keys". Options that are lists are set once for each
  * entry. STATUS_INVALID_ARGUMENT for a key that does not exist or a value that it cannot have. */
@@ -133,10 +133,11 @@ void *trainlet_session_constant(TrainletSession *s, const char *name, int type, 
 void *trainlet_session_file(TrainletSession *s, size_t bytes);
 /* Loads a part of `count` bytes, each part at most once and before ready. A part that follows a compact file, such as a
  * later checkpoint, takes the place of the compact file's. STATUS_INVALID_MODEL, STATUS_UNSUPPORTED_OP,
- * STATUS_CHECKPOINT_CORRUPT, STATUS_CHECKPOINT_MISMATCH, STATUS_INVALID_ARGUMENT. */
+ * STATUS_CHECKPOINT_CORRUPT, STATUS_CHECKPOINT_MISMATCH, STATUS_UNSUPPORTED_VERSION, STATUS_INVALID_ARGUMENT. */
 Status trainlet_session_load(TrainletSession *s, TrainletPart part, const void *bytes, size_t count);
 /* Joins the parts; a session that fails here is of no further use. STATUS_CHECKPOINT_MISMATCH (a parameter that is not
- * in the checkpoint, or of another shape), STATUS_INVALID_MODEL, STATUS_INVALID_ARGUMENT (parts that are missing). */
+ * in the checkpoint, or of another shape; the state of another optimizer), STATUS_INVALID_MODEL,
+ * STATUS_INVALID_ARGUMENT (parts that are missing). */
 Status trainlet_session_ready(TrainletSession *s);
 /* Inputs, outputs, parameters, optimizer and memory as JSON; valid until the next call. NULL when memory is out. */
 const char *trainlet_session_json(TrainletSession *s);
@@ -437,8 +438,9 @@ Status trainlet_trainer_dim(TrainletTrainer *t, const char *name, int64_t size);
 /* A compact file (docs/compact.md) with an optimizer, which is read where it lies, in flash, say; its bytes may be
  * freed when this returns. A trainer for which it fails is of no further use. STATUS_INVALID_MODEL,
  * STATUS_UNSUPPORTED_OP (strings, and shapes that depend on computed values, too), STATUS_CHECKPOINT_CORRUPT,
- * STATUS_CHECKPOINT_MISMATCH, STATUS_TOO_MUCH_WORK (more than 1e13 multiply-adds a step), STATUS_INVALID_ARGUMENT (a
- * dim that was not told or is not open, a file without optimizer or values, a second file). */
+ * STATUS_CHECKPOINT_MISMATCH, STATUS_UNSUPPORTED_VERSION, STATUS_TOO_MUCH_WORK (more than 1e13 multiply-adds a step),
+ * STATUS_INVALID_ARGUMENT (a dim that was not told or is not open, a file without optimizer or values, a second file).
+ */
 Status trainlet_trainer_load(TrainletTrainer *t, const void *file, size_t bytes);
 /* Where the tensor of that name lies, always at the same place, and its size in bytes: an input, to be written before
  * a step; an output of the training model, as the last step left it; or a parameter. NULL and 0 for all others. */

@@ -169,6 +169,39 @@ describe('IndexedDB', () => {
     });
   });
 
+  test('a source names a database and a version, too', async () => {
+    const store = await CheckpointStore.open({ database: 'other one&more', keep: 3 });
+    for (const n of [1, 2, 3]) await store.save('a?b=ä%', bytes(n));
+    await store.save('plain', bytes(4));
+    const read = (source) => readSource('checkpointState', `indexeddb:${source}`, {});
+    const [name, database] = [encodeURIComponent('a?b=ä%'), encodeURIComponent('other one&more')];
+    assert.deepEqual(await read(`${name}?database=${database}`), bytes(3));
+    assert.deepEqual(await read(`${name}?database=${database}&version=2`), bytes(2));
+    assert.deepEqual(await read(`${name}?version=1&database=${database}`), bytes(1));
+    assert.deepEqual(await read(`plain?database=${database}`), bytes(4));
+    const refused = (source, code, message) => assert.rejects(read(source), { code, message });
+    await refused(`plain?database=${database}&version=9`, 'source-unreadable', /no version 9 of checkpoint 'plain'/);
+    await refused('plain?database=nowhere', 'source-unreadable', /the store has no checkpoint 'plain'$/);
+    for (const version of ['0', 'x', '', '1.5'])
+      await refused(
+        `plain?version=${version}`,
+        'invalid-argument',
+        /the version in 'indexeddb:.*' must be a whole number/,
+      );
+    await refused('100%?version=1', 'invalid-argument', /is not percent-encoded, as %3F for \?/);
+  });
+
+  test('a name without database and version is taken as it is, whatever is in it', async () => {
+    const store = await CheckpointStore.open();
+    for (const name of ['100%', 'a%3Fb', 'why?', 'a?b=c', 'x?versions=2', 'x?version=2?', 'a/b#c&version=1']) {
+      await store.save(name, bytes(6));
+      assert.deepEqual(await readSource('checkpointState', `indexeddb:${name}`, {}), bytes(6), name);
+    }
+    await store.save('x?version=2', bytes(5)); // one that ends so is encoded, with a database
+    const encoded = `indexeddb:${encodeURIComponent('x?version=2')}?database=trainlet`;
+    assert.deepEqual(await readSource('checkpointState', encoded, {}), bytes(5));
+  });
+
   test('a full storage is quota-exceeded, and the save before it stays', async (t) => {
     const store = await CheckpointStore.open({ database: 'full' });
     await store.save('run', bytes(3), { n: 1 });
