@@ -204,6 +204,8 @@ struct Graph {
     int count, capacity;
   } metadata;         /* the model's metadata_props */
   const char *folded; /* the first weight of which an exporter says that a BatchNormalization became part of it */
+  const char *lost;   /* the first parameter that its notes name and the file lacks */
+  int lost_count;     /* how many there are */
   int ir_version;
   int file_opset; /* the version of ai.onnx in the file from which nodes are read; the graph's own is 13 or higher */
 };

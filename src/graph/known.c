@@ -29,9 +29,10 @@ static void settle(Value *v) {
   if (v && v->kind == VALUE_CONSTANT) v->settled = true;
 }
 
-/* One number may be a factor of a size. */
+/* One number may be a factor of a size, unless an exporter calls it a parameter. */
 static bool may_train(const Value *v) {
-  return v->initializer && dtype_is_float(v->type) && shape_elements(&v->shape) > 1;
+  bool named = v->told == TOLD_PARAMETER || v->told == TOLD_ATTRIBUTE;
+  return v->initializer && dtype_is_float(v->type) && (named || shape_elements(&v->shape) > 1);
 }
 
 static bool compute(Value *v, int depth, bool needed);

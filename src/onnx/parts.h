@@ -28,7 +28,8 @@ typedef struct OnnxReader {
   bool keeps_merged;         /* parameters that an exporter merged stay one */
   Placeholder *placeholders; /* none where the file has no notes */
   size_t placeholder_count;
-  bool by_pytorch; /* the file's producer */
+  int replaced_count; /* readings of what was computed, for which an Identity stands */
+  bool by_pytorch;    /* the file's producer */
 } OnnxReader;
 Status onnx_frame_read(OnnxReader *r, const Onnx__ModelProto *model); /* opsets, metadata */
 Status onnx_body_read(OnnxReader *r);                                 /* constants, inputs, nodes */
@@ -39,6 +40,7 @@ Status onnx_told_read(OnnxReader *r);                                     /* Val
 Status onnx_told_read_module(OnnxReader *r, const Onnx__NodeProto *next); /* Graph.module */
 Status onnx_told_read_node(OnnxReader *r, const Onnx__NodeProto *from);   /* notes on gradients */
 const char *onnx_told_note(const Onnx__NodeProto *n, const char *key);    /* NULL: there is none */
+const char *onnx_told_origins(const Onnx__ValueInfoProto *from);          /* the names that it was computed from */
 /* Attributes of a Loop, and one more if a note says that it is an embedding bag (ops/control/embedding_bag.h). */
 Status onnx_told_read_loop(OnnxReader *r, const Onnx__NodeProto *from, Attr **attrs, int *count);
 /* The parameter that v is, or from which it was computed; NULL where the file does not say. */
@@ -47,6 +49,8 @@ const Placeholder *onnx_told_placeholder(const OnnxReader *r, const Value *v);
 /* Before node n is read: gives it the parameters that PyTorch's exporters have merged with others or dropped. `done`:
  * the node only stood for one. */
 Status onnx_undo(OnnxReader *r, Onnx__NodeProto *n, bool *done);
+/* Graph.lost, when all nodes are read. */
+void onnx_undo_find_lost(OnnxReader *r);
 const char *onnx_node_title(const Onnx__NodeProto *n); /* what it is called in errors: its name, else what it makes */
 
 /* ai.onnx.preview.training's Gradient. */

@@ -68,16 +68,25 @@ const Placeholder *onnx_told_placeholder(const OnnxReader *r, const Value *v) {
   return of_target(r, (Span){target, strlen(target)});
 }
 
+static bool begins(const Span *name, const char *word) {
+  size_t length = strlen(word);
+  return name->length >= length && memcmp(name->at, word, length) == 0 &&
+         (name->length == length || name->at[length] == '_');
+}
+
+static bool is_sum(const Span *name) { return begins(name, "add") || begins(name, "sub"); }
+static bool is_transposed(const Span *name) {
+  return begins(name, "t") || begins(name, "transpose") || begins(name, "permute");
+}
+
 /* Whether an operator of the name, such as 'exp_1', computes new elements. */
 static bool changes(const Span *name) {
-  static const char *const ops[] = {"mul", "div", "pow", "exp", "tanh", "sigmoid", "softmax", "softplus"};
-  for (size_t i = 0; i < sizeof ops / sizeof *ops; i++) {
-    size_t length = strlen(ops[i]);
-    if (name->length >= length && memcmp(name->at, ops[i], length) == 0 &&
-        (name->length == length || name->at[length] == '_'))
-      return true;
-  }
-  return false;
+  static const char *const moves[] = {"val",   "scalar", "arange",  "view",   "reshape",   "unsqueeze", "squeeze",
+                                      "slice", "split",  "getitem", "select", "expand",    "repeat",    "cat",
+                                      "stack", "flip",   "clone",   "neg",    "embedding", "zeros"};
+  bool moved = is_sum(name) || is_transposed(name);
+  for (size_t i = 0; i < sizeof moves / sizeof *moves; i++) moved |= begins(name, moves[i]);
+  return !moved;
 }
 
 /* Of the names from which a constant was computed: the first parameter; the first of all, where the file `names` none,
@@ -85,17 +94,19 @@ static bool changes(const Span *name) {
 static Status read_origin(const OnnxReader *r, bool names, const char *list, Value *v) {
   Span first = {0}, name = {v->name, strlen(v->name)};
   int parameters = 0;
-  bool buffer = false;
+  bool holes = begins(&name, "tril") || begins(&name, "triu"), sum = is_sum(&name), transposed = false;
   v->computed_changed = changes(&name);
   while ((list = quoted(list, &name))) {
-    v->computed_changed |= changes(&name);
     const Placeholder *p = of_target(r, name);
-    buffer |= p && !p->parameter;
+    v->computed_changed |= !p && changes(&name);
+    sum |= !p && is_sum(&name), transposed |= !p && is_transposed(&name);
+    holes |= p && !p->parameter;
     if (p && p->parameter && !parameters++) first = name;
     if (p && !names && !first.length) first = name;
   }
+  v->computed_changed |= sum && (transposed || parameters > 1);
   v->told = parameters ? TOLD_PARAMETER : TOLD_NO_PARAMETER;
-  v->computed_masked = buffer && parameters == 1;
+  v->computed_masked = holes && parameters == 1;
   if (!first.length) return STATUS_OK;
   v->computed_from = arena_print(r->arena, "%.*s", (int)first.length, first.at);
   return v->computed_from
@@ -113,9 +124,12 @@ static const char *kind_of(const Onnx__ValueInfoProto *from) {
   return note_of(from->metadata_props, from->n_metadata_props, "pkg.torch.export.graph_signature.InputSpec.kind");
 }
 
+const char *onnx_told_origins(const Onnx__ValueInfoProto *from) {
+  return note_of(from->metadata_props, from->n_metadata_props, "pkg.onnxscript.optimizer.folded_from");
+}
+
 static Status read_value(const OnnxReader *r, bool says, bool names, const Onnx__ValueInfoProto *from) {
-  const char *kind = kind_of(from);
-  const char *list = note_of(from->metadata_props, from->n_metadata_props, "pkg.onnxscript.optimizer.folded_from");
+  const char *kind = kind_of(from), *list = onnx_told_origins(from);
   Value *v = (kind || list) && from->name && *from->name ? graph_find(r->graph, from->name) : NULL;
   if (!v || !v->initializer) return STATUS_OK;
   if (kind) v->told = strcmp(kind, "PARAMETER") == 0 ? TOLD_PARAMETER : TOLD_NO_PARAMETER;

@@ -175,7 +175,7 @@ static Status separate(OnnxReader *r, Onnx__NodeProto *n, size_t at, const Value
     const char *target = arena_print(r->arena, "%.*s", (int)p->target.length, p->target.at);
     const char *name = v->computed_from ? arena_print(r->arena, "%s:%s", target ? target : "", v->name) : target;
     if (!(own = add_parameter(r, graph_fresh_name(r->graph, name), v, &v->shape, v->data))) return out_of_memory(r);
-    own->told = v->told == TOLD_NOTHING ? TOLD_NOTHING : p->parameter ? TOLD_PARAMETER : TOLD_NO_PARAMETER;
+    own->told = p->parameter ? TOLD_PARAMETER : v->told == TOLD_NOTHING ? TOLD_NOTHING : TOLD_NO_PARAMETER;
     if (v->computed_from) own->computed_from = target;
   }
   n->input[at] = (char *)(uintptr_t)own->name;
@@ -204,6 +204,7 @@ static Status mark_replaced(OnnxReader *r, Onnx__NodeProto *n, const Call *c) {
     if (!name || !graph_node(r->graph, op_find_in("", "Identity"), NULL, &v, 1, &name, 1, NULL, 0))
       return out_of_memory(r);
     n->input[i] = (char *)(uintptr_t)name;
+    r->replaced_count++;
   }
   return STATUS_OK;
 }
@@ -261,6 +262,22 @@ static Status restore_bias(OnnxReader *r, Onnx__NodeProto *n, const Call *c) {
   return STATUS_OK;
 }
 
+/* ---- bounds of Clip ---- */
+
+/* The rule that makes a Clip gives its bounds names of its own: linear_min is %p_low of clamp(%linear, %p_low,
+ * %p_high). */
+static Status restore_bounds(OnnxReader *r, Onnx__NodeProto *n, const Call *c) {
+  const char *by = onnx_told_note(n, "pkg.onnxscript.rewriter.rule_name");
+  if (!by || strcmp(by, "FuseMaxMinToClip") != 0 || n->n_input != 1 + c->count) return STATUS_OK;
+  for (size_t i = 0; i < c->count; i++) {
+    const Value *v = initializer_at(r, n, 1 + i);
+    if (!v || onnx_told_placeholder(r, v)) continue;
+    graph_find(r->graph, v->name)->initializer = false; /* no other node reads it */
+    TRY(separate(r, n, 1 + i, v, c->read[i]));
+  }
+  return STATUS_OK;
+}
+
 /* ---- detach ---- */
 
 /* Whether a node of the same call makes it: a step on the way. */
@@ -311,13 +328,72 @@ Status onnx_undo(OnnxReader *r, Onnx__NodeProto *n, bool *done) {
   Call c;
   if ((*done = stands_for_parameter(r, n))) {
     const Value *v = graph_find(r->graph, n->input[0]);
-    return add_parameter(r, n->output[0], v, &v->shape, v->data) ? STATUS_OK : out_of_memory(r);
+    Value *own = add_parameter(r, n->output[0], v, &v->shape, v->data);
+    if (own) own->told = r->by_pytorch ? TOLD_ATTRIBUTE : TOLD_NOTHING;
+    return own ? STATUS_OK : out_of_memory(r);
   }
   if (!r->placeholder_count || !read_call(r, n, &c)) return STATUS_OK;
   if (!r->keeps_merged) {
     TRY(separate_all(r, n, &c));
     TRY(mark_replaced(r, n, &c));
     TRY(restore_bias(r, n, &c));
+    TRY(restore_bounds(r, n, &c));
   }
   return restore_detach(r, n, &c);
+}
+
+/* ---- parameters that are gone ---- */
+
+/* Whether the exporter has left out a sum, product or part: a call names what the file does not have. */
+static bool leaves_out(const OnnxReader *r) {
+  static const char *const ops[] = {"mul", "add", "sub", "div", "unsqueeze", "getitem"};
+  for (size_t i = 0; i < r->from->n_node; i++) {
+    const char *text = onnx_told_note(r->from->node[i], call_key), *at = text ? strstr(text, "](args = (") : NULL;
+    for (Span name; at && (at = next_name(at, &name));) {
+      bool computed = false;
+      for (size_t k = 0; k < sizeof ops / sizeof *ops; k++) computed |= strncmp(name.at, ops[k], strlen(ops[k])) == 0;
+      const char *made = computed ? arena_print(r->arena, "%.*s", (int)name.length, name.at) : NULL;
+      if (made && !graph_find(r->graph, made)) return true;
+    }
+  }
+  return false;
+}
+
+/* How many calls read it: 0, 1 or 2, which stands for more. */
+static int count_calls(const OnnxReader *r, const Placeholder *p) {
+  const char *before = "";
+  int count = 0;
+  for (size_t i = 0; i < r->from->n_node && count < 2; i++) {
+    const char *text = onnx_told_note(r->from->node[i], call_key);
+    Call c = {.arguments = text && strcmp(text, before) != 0 ? strstr(text, "](args = (") : NULL};
+    if (c.arguments && is_named(&c, p->name)) count++, before = text;
+  }
+  return count;
+}
+
+static bool is_origin(const OnnxReader *r, const Placeholder *p) {
+  for (size_t i = 0; i < r->from->n_value_info; i++) {
+    const char *at = onnx_told_origins(r->from->value_info[i]);
+    while ((at = at ? strchr(at, '\'') : NULL))
+      if (strncmp(++at, p->target.at, p->target.length + 1) == 0) return true; /* with the closing quote of both */
+  }
+  return false;
+}
+
+/* A tied parameter is gone, too, but then another is read by several calls. */
+void onnx_undo_find_lost(OnnxReader *r) {
+  int count = 0, shared = r->replaced_count;
+  const Placeholder *first = NULL;
+  if (!r->placeholder_count || !leaves_out(r)) return;
+  for (size_t i = 0; i < r->placeholder_count; i++) {
+    const Placeholder *p = &r->placeholders[i];
+    int calls = p->parameter ? count_calls(r, p) : 1;
+    shared += calls > 1;
+    if (calls || value_of(r, p) || is_origin(r, p)) continue;
+    count++;
+    if (!first) first = p;
+  }
+  if (count <= shared) return;
+  r->graph->lost = arena_print(r->arena, "%.*s", (int)first->target.length, first->target.at);
+  r->graph->lost_count = count;
 }

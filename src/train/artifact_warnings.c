@@ -1,4 +1,5 @@
 /* Warnings: what is worth knowing about artifacts that were made, a sentence a line. */
+#include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
@@ -80,11 +81,17 @@ static void list(char text[LIST_MAX], int at_most, int count, const char *item) 
   if (count <= at_most) snprintf(text + at, LIST_MAX - at, "%s%s", count > 1 ? ", " : "", item);
 }
 
+/* TorchScript's exporter computes whole numbers from sizes, others from parameters. */
+static bool is_computed_number(const Value *v) {
+  float x = shape_elements(&v->shape) == 1 ? *(const float *)v->data : 0;
+  return strncmp(v->name, "onnx::", 6) == 0 && x != floorf(x);
+}
+
 /* A single number may be one that a model learns only where an operator learns others, not as Dropout's ratio. */
 static bool may_be_learned(const Readings *all, const Value *v) {
   static const char made[] = "val_"; /* PyTorch's exporter calls so what it made up itself, as a first state of zeros */
   if (v->told == TOLD_NO_PARAMETER || strncmp(v->name, made, strlen(made)) == 0) return false;
-  bool may = shape_elements(&v->shape) > 1 || !all->count || v->told == TOLD_ATTRIBUTE;
+  bool may = shape_elements(&v->shape) > 1 || !all->count || v->told == TOLD_ATTRIBUTE || is_computed_number(v);
   for (int i = 0; i < all->count; i++) may |= weights_says(all->items[i].node->op);
   return may;
 }
@@ -136,9 +143,10 @@ static void warn_of_left_out(TrainletArtifacts *a, const bool *trained) {
         names);
 }
 
-/* By no more than its name, which a buffer could have too. */
+/* By no more than its name, which a buffer could have too, as a fixed kernel or projection. */
 static bool is_guessed(const TrainletArtifacts *a, const Value *v, bool trained) {
-  return trained && !a->requires_grad.count && !weights_learned(&a->weights, v) &&
+  const Reading *learned = weights_learned(&a->weights, v);
+  return trained && !a->requires_grad.count && (!learned || learned->as == READ_WEIGHT) &&
          weights_may_be_learned(&a->weights, v) && !buffer_is_none(v);
 }
 
@@ -206,6 +214,17 @@ static void warn_of_computed(TrainletArtifacts *a, const bool *trained) {
                    first->name, first->computed_from, count);
 }
 
+/* By a step that changes nothing yet, as a product with ones, or together with others that are equal. */
+static void warn_of_lost(TrainletArtifacts *a) {
+  if (a->model->lost)
+    artifacts_warn(
+        a,
+        "the file has lost the parameter '%.100s' (%d such): the exporter left it out, with what it changes, "
+        "for it began as ones, zeros or equal to another; to train it, export with optimize=False after "
+        "model.train()",
+        a->model->lost, a->model->lost_count);
+}
+
 void artifacts_warn_of_parameters(TrainletArtifacts *a, const bool *trained) {
   if (a->by_training_info) return;
   warn_of_left_out(a, trained);
@@ -213,4 +232,5 @@ void artifacts_warn_of_parameters(TrainletArtifacts *a, const bool *trained) {
   warn_of_shared(a, trained);
   warn_of_folded(a, trained);
   warn_of_computed(a, trained);
+  warn_of_lost(a);
 }

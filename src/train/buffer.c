@@ -64,7 +64,13 @@ static const char *last_word(const Value *v) {
   return last;
 }
 
-bool buffer_is_none(const Value *v) { return strcmp(last_word(v), "weight") == 0 || strcmp(last_word(v), "bias") == 0; }
+/* fc.weight, in_proj_bias, lstm.weight_hh_l0, fc.parametrizations.weight.original0 */
+bool buffer_is_none(const Value *v) {
+  const char *last = strrchr(v->name, '.'), *word = last_word(v);
+  last = last ? last + 1 : v->name;
+  return strcmp(word, "weight") == 0 || strcmp(word, "bias") == 0 || strncmp(last, "weight_", 7) == 0 ||
+         strncmp(last, "bias_", 5) == 0 || strstr(v->name, ".parametrizations.");
+}
 
 bool buffer_by_name(const Value *v) {
   static const char *const names[] = {"mask",    "mean", "std",    "var",    "pe",     "freq", "freqs", "cached",

@@ -60,6 +60,16 @@ static bool has_holes(const Value *v) {
   return zeros > 0 && zeros < count;
 }
 
+/* TorchScript's exporter names by a number what it computed, and transposes what a MatMul reads. With a bias of that
+ * kind it is a BatchNormalization's. */
+static bool is_masked(const Node *n) {
+  static const char made[] = "onnx::";
+  bool product = n->op == &op_gemm ? node_int(n, "transB", 0) != 0 : n->op == &op_conv || n->op == &op_conv_transpose;
+  const Value *bias = n->in_count > 2 ? n->in[2] : NULL;
+  return product && mode_is_parameter(n->in[1]) && strncmp(n->in[1]->name, made, sizeof made - 1) == 0 &&
+         !(bias && strncmp(bias->name, made, sizeof made - 1) == 0) && has_holes(n->in[1]);
+}
+
 /* w · mask, of which the file has the product: its zeros stay. */
 static Status mask(Graph *m, Value *v) {
   size_t count = shape_elements(&v->shape);
@@ -182,6 +192,9 @@ Status computed_undo(Graph *m) {
     else if (v->computed_masked && has_holes(v)) TRY(mask(m, v));
     else if (v->computed_from) TRY(reduce(m, v));
   }
-  for (int i = 0; i < m->node_count; i++) TRY(note_padding(m, m->nodes[i]));
+  for (int i = 0; i < m->node_count; i++) {
+    TRY(note_padding(m, m->nodes[i]));
+    if (is_masked(m->nodes[i])) TRY(mask(m, m->nodes[i]->in[1]));
+  }
   return STATUS_OK;
 }

@@ -122,25 +122,34 @@ static bool is_replaced(const Reading *r) {
 
 static bool is_one(const Untier *u, const Value *v, const Reading *a, const Reading *b) {
   const char *x = a->node->name, *y = b->node->name;
-  if (scope_length(x) || scope_length(y)) return is_same_path(x, y) || !(are_numbered(x, y) || is_constant(v));
+  bool same_call = scope_length(x) == scope_length(y) && strncmp(x, y, scope_length(x)) == 0;
+  if (!same_call) return is_same_path(x, y) || !(are_numbered(x, y) || is_constant(v));
   return !is_constant(v) || is_same_place(u->m, a->node, b->node);
 }
 
-/* The first reading of what the i-th reads, in the order of the nodes; the last are the first nodes. */
+/* The reading that keeps v: the first in the order of the nodes, which is the last, that no Identity stands before. */
+static int base_of(const Readings *all) {
+  int base = all->count - 1;
+  while (base > 0 && is_replaced(&all->items[base])) base--;
+  return base < 0 || is_replaced(&all->items[base]) ? all->count - 1 : base;
+}
+
+/* The base, or the first reading of what the i-th reads. */
 static int owner_of(const Untier *u, const Value *v, const Readings *all, int i) {
   const Reading *r = &all->items[i];
+  int base = base_of(all);
   bool apart = r->as == READ_STATISTIC || u->all || (u->traces && is_replaced(r));
   for (int k = all->count - 1; k > i; k--)
     if (all->items[k].first == r->first) return k;
   for (int k = 0; k < all->count; k++) apart &= all->items[k].first != r->first || is_of_kind(&all->items[k], r);
-  if (!apart || (r->as == READ_OPERAND && !is_replaced(r))) return all->count - 1;
+  if (i == base || !apart || (r->as == READ_OPERAND && !is_replaced(r))) return base;
   bool any = false;
-  for (int k = all->count - 1; k > i; k--) {
-    if (!is_of_kind(&all->items[k], r)) continue;
+  for (int k = all->count - 1; k >= 0; k--) {
+    if ((k <= i && k != base) || !is_of_kind(&all->items[k], r)) continue;
     if (is_one(u, v, &all->items[k], r)) return k;
     any = true;
   }
-  return any || (is_replaced(r) && is_constant(v)) ? i : all->count - 1;
+  return any || (is_replaced(r) && is_constant(v)) ? i : base;
 }
 
 Shared untie_find(Graph *m, const Weights *w, const bool *trained) {
@@ -149,8 +158,9 @@ Shared untie_find(Graph *m, const Weights *w, const bool *trained) {
   for (int i = 0; i < m->value_count; i++) {
     const Readings *all = &w->of[i];
     int before = found.copies;
-    for (int k = all->count - 2; trained[i] && k >= 0; k--) {
-      if (owner_of(&u, m->values[i], all, k) != k) continue;
+    if (m->values[i]->told == TOLD_PARAMETER && !m->values[i]->computed_from) continue; /* its nodes name it */
+    for (int k = all->count - 1; trained[i] && k >= 0; k--) {
+      if (k == base_of(all) || owner_of(&u, m->values[i], all, k) != k) continue;
       found.copies++;
       if (!found.example) found.as = all->items[k].as;
     }
@@ -185,7 +195,7 @@ static Status separate(const Untier *u, Value *v, const Readings *all) {
   Value *given[READINGS_MAX];
   for (int k = all->count - 1; k >= 0; k--) {
     int owner = owner_of(u, v, all, k);
-    given[k] = owner > k ? given[owner] : k == all->count - 1 ? v : copy_of(u->m, v, &all->items[k]);
+    given[k] = owner == base_of(all) ? v : owner > k ? given[owner] : copy_of(u->m, v, &all->items[k]);
     if (!given[k]) return error_set(u->m->error, STATUS_OUT_OF_MEMORY, NULL, "out of memory for copies of parameters");
   }
   for (int k = all->count - 1; k >= 0; k--)

@@ -25,10 +25,10 @@ bool weights_says(const Op *op) { return op->weights | op->biases | op->scales; 
 
 static bool is_bit(unsigned mask, int i) { return mask == ~0u || (i < 32 && mask >> i & 1); }
 
-/* A view's other inputs are its shape or axes, which may depend on what is fed. */
+/* The other inputs of a view or Slice are its shape, axes or ends, which may depend on what is fed. */
 static bool all_alone(const Reader *r, const Node *n) {
-  bool all = !(n->op->flags & OP_RANDOM);
-  for (int i = 0; i < (n->op->flags & OP_VIEW ? 1 : n->in_count); i++) all &= !n->in[i] || r->alone[n->in[i]->index];
+  bool all = !(n->op->flags & OP_RANDOM), moves = n->op->flags & OP_VIEW || n->op == &op_slice;
+  for (int i = 0; i < (moves ? 1 : n->in_count); i++) all &= !n->in[i] || r->alone[n->in[i]->index];
   return all;
 }
 
@@ -87,11 +87,17 @@ static ReadAs as_of(const Reader *r, const Node *n, int i) {
   return is_bit(op->biases, i) ? READ_BIAS : READ_SCALE;
 }
 
+/* A number or vector that is added to or multiplies what depends on no weight, such as the mean of what is fed. */
+static bool is_early(const Reader *r, const Node *n, int i) {
+  const Value *x = n->op->flags & OP_ALONG_AXIS ? n->in[!i] : NULL;
+  return x && !r->deep[x->index] && (is_single(n->in[i]) || is_along_axis(n->in[i], &x->shape));
+}
+
 static bool reads_learned(const Reader *r, const Node *n) {
   for (int i = 0; i < n->in_count; i++) {
     const Value *v = n->in[i];
     if (!v || !r->alone[v->index]) continue;
-    if (read_is_learned(as_of(r, n, i)) || (v->told == TOLD_ATTRIBUTE && !(n->op->flags & OP_ALONG_AXIS))) return true;
+    if (read_is_learned(as_of(r, n, i)) || (v->told == TOLD_ATTRIBUTE && !is_early(r, n, i))) return true;
   }
   return false;
 }
@@ -145,12 +151,6 @@ static void pass_on(Reader *r, Node *n, int i) {
       reading.first = n;
       add_reading(r, n->in[i], reading);
     }
-}
-
-/* A number or vector that is added to or multiplies what depends on no weight, such as the mean of what is fed. */
-static bool is_early(const Reader *r, const Node *n, int i) {
-  const Value *x = n->op->flags & OP_ALONG_AXIS ? n->in[!i] : NULL;
-  return x && !r->deep[x->index] && (is_single(n->in[i]) || is_along_axis(n->in[i], &x->shape));
 }
 
 static void read_input(Reader *r, Node *n, int i) {
