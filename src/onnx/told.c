@@ -93,7 +93,7 @@ static bool changes(const Span *name) {
  * as of Keras' variables. */
 static Status read_origin(const OnnxReader *r, bool names, const char *list, Value *v) {
   Span first = {0}, name = {v->name, strlen(v->name)};
-  int parameters = 0;
+  int parameters = 0, placeholders = 0;
   bool holes = begins(&name, "tril") || begins(&name, "triu"), sum = is_sum(&name), transposed = false;
   v->computed_changed = changes(&name);
   while ((list = quoted(list, &name))) {
@@ -101,23 +101,18 @@ static Status read_origin(const OnnxReader *r, bool names, const char *list, Val
     v->computed_changed |= !p && changes(&name);
     sum |= !p && is_sum(&name), transposed |= !p && is_transposed(&name);
     holes |= p && !p->parameter;
+    placeholders += p != NULL;
     if (p && p->parameter && !parameters++) first = name;
     if (p && !names && !first.length) first = name;
   }
   v->computed_changed |= sum && (transposed || parameters > 1);
-  v->told = parameters ? TOLD_PARAMETER : TOLD_NO_PARAMETER;
+  v->told = parameters ? TOLD_PARAMETER : names || !placeholders ? TOLD_NO_PARAMETER : TOLD_NOTHING;
   v->computed_masked = holes && parameters == 1;
   if (!first.length) return STATUS_OK;
   v->computed_from = arena_print(r->arena, "%.*s", (int)first.length, first.at);
   return v->computed_from
            ? STATUS_OK
            : error_set(r->error, STATUS_OUT_OF_MEMORY, NULL, "out of memory for the names of parameters");
-}
-
-static bool any_parameters(const OnnxReader *r) {
-  bool any = false;
-  for (size_t i = 0; i < r->placeholder_count; i++) any |= r->placeholders[i].parameter;
-  return any;
 }
 
 static const char *kind_of(const Onnx__ValueInfoProto *from) {
@@ -128,12 +123,12 @@ const char *onnx_told_origins(const Onnx__ValueInfoProto *from) {
   return note_of(from->metadata_props, from->n_metadata_props, "pkg.onnxscript.optimizer.folded_from");
 }
 
-static Status read_value(const OnnxReader *r, bool says, bool names, const Onnx__ValueInfoProto *from) {
+static Status read_value(const OnnxReader *r, bool names, const Onnx__ValueInfoProto *from) {
   const char *kind = kind_of(from), *list = onnx_told_origins(from);
   Value *v = (kind || list) && from->name && *from->name ? graph_find(r->graph, from->name) : NULL;
   if (!v || !v->initializer) return STATUS_OK;
   if (kind) v->told = strcmp(kind, "PARAMETER") == 0 ? TOLD_PARAMETER : TOLD_NO_PARAMETER;
-  return kind || !says ? STATUS_OK : read_origin(r, names, list, v);
+  return kind || !r->placeholder_count ? STATUS_OK : read_origin(r, names, list, v);
 }
 
 /* Keras on PyTorch hands its variables over as constants: where none is told a parameter, a constant may be one. */
@@ -142,7 +137,7 @@ static void doubt_constants(const OnnxReader *r) {
     if (r->graph->values[i]->told == TOLD_PARAMETER) return;
   for (size_t i = 0; i < r->from->n_value_info; i++) {
     const char *kind = kind_of(r->from->value_info[i]), *name = r->from->value_info[i]->name;
-    Value *v = name && !(kind && strcmp(kind, "BUFFER") == 0) ? graph_find(r->graph, name) : NULL;
+    Value *v = name && kind && strcmp(kind, "BUFFER") != 0 ? graph_find(r->graph, name) : NULL;
     if (v) v->told = TOLD_NOTHING;
   }
 }
@@ -237,12 +232,12 @@ Status onnx_told_read_loop(OnnxReader *r, const Onnx__NodeProto *from, Attr **at
 Status onnx_told_read(OnnxReader *r) {
   TRY(read_placeholders(r));
   if (r->by_pytorch && !r->placeholder_count) find_attributes(r);
-  bool says = any_parameters(r), names = false;
+  bool names = false;
   for (size_t i = 0; i < r->from->n_value_info; i++) {
     const char *kind = kind_of(r->from->value_info[i]);
     names |= kind && strcmp(kind, "PARAMETER") == 0;
   }
-  for (size_t i = 0; i < r->from->n_value_info; i++) TRY(read_value(r, says, names, r->from->value_info[i]));
+  for (size_t i = 0; i < r->from->n_value_info; i++) TRY(read_value(r, names, r->from->value_info[i]));
   doubt_constants(r);
   if (graph_metadata(r->graph, TOLD_KEY)) read_kept(r);
   return STATUS_OK;

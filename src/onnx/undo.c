@@ -387,7 +387,8 @@ void onnx_undo_find_lost(OnnxReader *r) {
   if (!r->placeholder_count || !leaves_out(r)) return;
   for (size_t i = 0; i < r->placeholder_count; i++) {
     const Placeholder *p = &r->placeholders[i];
-    int calls = p->parameter ? count_calls(r, p) : 1;
+    bool keras = memchr(p->target.at, '/', p->target.length); /* its layers' seeds are no parameters */
+    int calls = p->parameter && !keras ? count_calls(r, p) : 1;
     shared += calls > 1;
     if (calls || value_of(r, p) || is_origin(r, p)) continue;
     count++;

@@ -197,6 +197,22 @@ static void warn_of_folded(TrainletArtifacts *a, const bool *trained) {
                                     : "training=torch.onnx.TrainingMode.TRAINING, do_constant_folding=False");
 }
 
+/* Keras through TorchScript: (x - mean) · factor, both computed. */
+static void warn_of_factors(TrainletArtifacts *a, const bool *trained) {
+  static const char mean[] = "onnx::Sub_", factor[] = "onnx::Mul_";
+  for (int i = 0; i < a->model->node_count; i++) {
+    const Node *n = a->model->nodes[i], *before = n->op == &op_mul ? n->in[0]->producer : NULL;
+    if (!before || before->op != &op_sub || !trained[n->in[1]->index]) continue;
+    if (strncmp(n->in[1]->name, factor, strlen(factor)) != 0) continue;
+    if (strncmp(before->in[1]->name, mean, strlen(mean)) != 0) continue;
+    artifacts_warn(a,
+                   "the exporter wrote BatchNormalization as in inference: it trains as a factor, '%.100s', and sums, "
+                   "without the statistics of batches",
+                   n->in[1]->name);
+    return;
+  }
+}
+
 /* What the exporter computed of parameters trains as it is, and so does a parameter from which it was computed. */
 static void warn_of_computed(TrainletArtifacts *a, const bool *trained) {
   const Value *first = NULL;
@@ -231,6 +247,7 @@ void artifacts_warn_of_parameters(TrainletArtifacts *a, const bool *trained) {
   warn_of_guessed(a, trained);
   warn_of_shared(a, trained);
   warn_of_folded(a, trained);
+  warn_of_factors(a, trained);
   warn_of_computed(a, trained);
   warn_of_lost(a);
 }

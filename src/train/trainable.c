@@ -49,13 +49,19 @@ const char *artifacts_frozen_because(const TrainletArtifacts *a, const Value *v)
   return a->weights.of[v->index].count ? "no operator reads it as a weight, bias or scale" : "no operator reads it";
 }
 
+/* One that was computed trains by what its exporter notes of that. */
+static Told told_again(const TrainletArtifacts *a, const Value *v) {
+  bool learned = weights_learned(&a->weights, v) && !buffer_by_contents(&a->weights, v) && !buffer_by_name(v);
+  if (!learned || v->told == TOLD_NO_PARAMETER) return v->told;
+  return v->computed_from ? TOLD_PARAMETER : TOLD_NOTHING; /* its readers tell it */
+}
+
 Status artifacts_note_told(const TrainletArtifacts *a, Graph *g) {
   for (int i = 0; i < a->model->value_count; i++) {
     const Value *v = a->model->values[i];
-    const char digit[] = {(char)('0' + v->told), '\0'};
-    if (v->told == TOLD_NOTHING || !mode_is_parameter(v) || v->quantized) continue;
-    bool learned = weights_learned(&a->weights, v) && !buffer_by_contents(&a->weights, v) && !buffer_by_name(v);
-    if (!learned || v->told == TOLD_NO_PARAMETER) TRY(notes_add(g, TOLD_KEY, v->name, digit));
+    if (!mode_is_parameter(v) || v->quantized) continue;
+    const char digit[] = {(char)('0' + told_again(a, v)), '\0'};
+    if (*digit != '0') TRY(notes_add(g, TOLD_KEY, v->name, digit));
   }
   return STATUS_OK;
 }

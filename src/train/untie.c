@@ -124,7 +124,7 @@ static bool is_one(const Untier *u, const Value *v, const Reading *a, const Read
   const char *x = a->node->name, *y = b->node->name;
   bool same_call = scope_length(x) == scope_length(y) && strncmp(x, y, scope_length(x)) == 0;
   if (!same_call) return is_same_path(x, y) || !(are_numbered(x, y) || is_constant(v));
-  return !is_constant(v) || is_same_place(u->m, a->node, b->node);
+  return is_same_place(u->m, a->node, b->node) || !(is_constant(v) || a->as == READ_BIAS);
 }
 
 /* The reading that keeps v: the first in the order of the nodes, which is the last, that no Identity stands before. */

@@ -53,7 +53,8 @@ static const Value *before_views(const Value *v) {
 static bool is_along_axis(const Value *of, const Shape *x) {
   const Shape *p = &of->shape;
   int long_axes = 0, extra = x->rank - p->rank;
-  bool fits = p->rank > 0 && extra >= 0, single = false, vector = before_views(of)->shape.rank == 1;
+  bool fits = p->rank > 0 && extra >= 0, single = false;
+  bool vector = before_views(of)->shape.rank == 1 || (of->computed_from && !of->computed_changed);
   for (int i = 0; fits && i < p->rank; i++) {
     Dim own = p->dim[i], other = x->dim[extra + i];
     long_axes += own != 1;
