@@ -85,6 +85,8 @@ OPERATOR(scatter_elements) = {
     .inputs = {3, 3},
     .in_place = 1,
     .flags = OP_ANY_TYPE | OP_ATTRIBUTES | OP_ALONE,
+    .compose = scatter_in_float,
+    .composes = scatter_composes,
     .infer = scatter_elements_infer,
     .run = scatter_elements_run,
     .grad = GRADIENT(scatter_elements_grad),
@@ -99,5 +101,6 @@ OPERATOR(scatter_elements) = {
                    {"v:f64[2]=1,2 v:i64[3]=0,0,1 v:f64[3]=3,2,-1", "reduction=min", 18, .no_grad = "float64"},
                    {"v:i64[3]=1,2,3 v:i64[4]=0,2,2,-3 v:i64[4]=5,-1,4,2", "reduction=add", 16},
                    {"v:i32[3]=1,2,3 v:i64[4]=0,2,2,-3 v:i32[4]=5,-1,4,2", "reduction=max", 18},
+                   {"v:f16[1]=1 v:i64[5]=0,0,0,0,0 v:f16[5]=0.0004*", "reduction=add", 16, .no_grad = "float16"},
                    {"v:i64[4]=1,2,3,4 v:i32[2]=0,2 v:i64[2]=9,8", NULL, 11}),
 };

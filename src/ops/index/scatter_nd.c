@@ -57,6 +57,8 @@ OPERATOR(scatter_nd) = {
     .inputs = {3, 3},
     .in_place = 1,
     .flags = OP_ANY_TYPE | OP_ATTRIBUTES | OP_ALONE,
+    .compose = scatter_in_float,
+    .composes = scatter_composes,
     .infer = scatter_nd_infer,
     .run = scatter_nd_run,
     .grad = GRADIENT(scatter_nd_grad),
@@ -66,5 +68,6 @@ OPERATOR(scatter_nd) = {
                    {"f32[4] v:i64[3,1]=3,1,3 f32[3]", "reduction=max", 18},
                    {"f32[4,2] v:i64[3,1]=3,1,3 f32[3,2]", "reduction=min", 18},
                    {"v:i64[4]=1,2,3,4 v:i64[3,1]=3,0,3 v:i64[3]=9,8,7", "reduction=add", 16},
+                   {"v:f16[1]=1 v:i64[5,1]=0,0,0,0,0 v:f16[5]=0.0004*", "reduction=add", 16, .no_grad = "float16"},
                    {"v:i64[4]=1,2,3,4 v:i64[2,1]=0,2 v:i64[2]=9,8", NULL, 11}),
 };

@@ -22,7 +22,6 @@ ScatterKind scatter_kind(const Node *n) {
   return (ScatterKind)kind;
 }
 
-/* Sums of float16 are refused, as each would round what it adds to. */
 Status scatter_infer(const Node *n, ScatterKind *out) {
   DType type = n->in[0]->type;
   *out = scatter_kind(n);
@@ -31,9 +30,24 @@ Status scatter_infer(const Node *n, ScatterKind *out) {
   if (n->in[2]->type != type)
     return node_invalid(n, "data are %s, updates %s", dtype_name(type), dtype_name(n->in[2]->type));
   if (dtype_bytes(type) == 0) return node_fail(n, STATUS_UNSUPPORTED_OP, "it does not scatter %s", dtype_name(type));
-  bool rounds = (*out == SCATTER_ADD || *out == SCATTER_MUL) && dtype_bytes(type) < 4 && dtype_is_float(type);
-  if (*out == SCATTER_NONE || (dtype_is_number(type) && !rounds)) return STATUS_OK;
+  if (*out == SCATTER_NONE || dtype_is_number(type)) return STATUS_OK;
   return node_fail(n, STATUS_UNSUPPORTED_OP, "it does not reduce %s", dtype_name(type));
+}
+
+bool scatter_composes(const Added *a) {
+  const Node with = {.attrs = (Attr *)(uintptr_t)a->attrs, .attr_count = a->attr_count};
+  const Value *x = a->in_count ? a->in[0] : NULL;
+  return x && dtype_is_float(x->type) && dtype_bytes(x->type) < 4 && scatter_kind(&with) != SCATTER_NONE;
+}
+
+Status scatter_in_float(Compose *c) {
+  const Node *n = c->node;
+  DType type = n->in[0]->type;
+  AttrList attrs = {n->attrs, n->attr_count};
+  TRY(node_want_type(n, 2, type));
+  Value *x = compose_cast(c, n->in[0], DTYPE_FLOAT32), *updates = compose_cast(c, n->in[2], DTYPE_FLOAT32);
+  Value *y = emit_with(c->graph, n->op->name, attrs, x, n->in[1], updates);
+  return compose_done(c, compose_cast(c, y, type));
 }
 
 static double reduce_floats(ScatterKind kind, double a, double b) {

@@ -1,6 +1,6 @@
 /* Scatter: how an update is combined with existing data; the reductions of ScatterND and ScatterElements. */
 #pragma once
-#include "graph/op.h"
+#include "graph/compose.h"
 
 typedef enum ScatterKind {
   SCATTER_NONE,
@@ -19,3 +19,6 @@ ScatterKind scatter_kind(const Node *n);
 void scatter_row(ScatterKind kind, DType type, void *to, const void *from, size_t count);
 /* dData and dUpdates, the latter read by the operator `gather` with the attributes, which both have. */
 Status scatter_grad(Grad *g, const char *gather, AttrList attrs);
+/* Floats of 16 bits and fewer are reduced in float32, and rounded once. */
+bool scatter_composes(const Added *a);
+Status scatter_in_float(Compose *c);
