@@ -17,7 +17,7 @@ import {
   Tensor,
   TrainingSession,
 } from '../../js/index.js';
-import { info, message, node } from '../bench/models/onnx_file.js';
+import { attribute, info, message, node } from '../bench/models/onnx_file.js';
 import { batchUnit } from '../golden/recipe.js';
 import { golden } from './clusters.js';
 
@@ -321,4 +321,72 @@ test('a large frozen base stays in the file of its checkpoint, and trains like o
   assert.deepEqual((await first.getParameter('wide')).data, (await copied.getParameter('wide')).data);
   await first.release();
   await copied.release();
+});
+
+test('float16 and bfloat16 weights that lie outside train as those within, wherever the file lies', async () => {
+  const W = 512;
+  const names = ['up', 'mid', 'down'];
+  const bits = {
+    /** Of numbers whose exponent float16 has. @param {number} x */
+    10: (x) => {
+      const u = new Uint32Array(Float32Array.of(x).buffer)[0];
+      const exponent = ((u >>> 23) & 255) - 112;
+      return ((u >>> 16) & 0x8000) | (exponent > 0 ? (exponent << 10) | ((u >>> 13) & 1023) : 0);
+    },
+    16: (x) => new Uint32Array(Float32Array.of(x).buffer)[0] >>> 16,
+  };
+  const lossesOf = async (bytes, options) => {
+    const settings = { ...HERE, loss: 'mse', optimizer: { type: 'sgd', lr: 0.1 }, ...options };
+    const session = await TrainingSession.create(await generateArtifacts(bytes, settings), HERE);
+    const rows = (seed) =>
+      new Tensor(
+        'float32',
+        Float32Array.from({ length: W }, (_, i) => batchUnit(seed, i)),
+        [1, W],
+      );
+    const losses = [];
+    for (let i = 0; i < 3; i++) losses.push((await session.step({ x: rows(5), target: rows(6) })).loss);
+    await session.release();
+    return losses;
+  };
+  for (const [type, bitsOf] of Object.entries(bits)) {
+    const held = new Uint8Array(
+      Uint16Array.from({ length: 3 * W * W }, (_, i) => bitsOf((batchUnit(3, i) - 0.5) / 8)).buffer,
+    );
+    const size = held.length / 3;
+    const within = (name, i) =>
+      message([1, W], [1, W], [2, Number(type)], [8, name], [9, held.subarray(i * size, (i + 1) * size)]);
+    const model = (initializer) =>
+      message(
+        [1, 10],
+        [8, message([1, ''], [2, 17])],
+        [
+          7,
+          message(
+            [1, node('Cast', ['x'], 'x0', attribute('to', Number(type)))],
+            ...names.map((name, i) => [1, node('MatMul', [`x${i}`, name], `x${i + 1}`)]),
+            [1, node('Cast', ['x3'], 'y', attribute('to', 1))],
+            [2, 'model'],
+            ...names.map((name, i) => [5, initializer(name, i)]),
+            [11, info('x', 1, ['N', W])],
+            [12, info('y', 1, ['N', W])],
+          ),
+        ],
+      );
+    const apart = model((name, i) => outside(name, [W, W], i * size, size, Number(type)));
+    const place = join(folder, `half-${type}`);
+    writeFileSync(place, held);
+    for (const options of [{}, { frozen: ['up'] }, { lora: { ...OPTIONS.lora, targets: ['up', 'down'] } }]) {
+      const want = await lossesOf(model(within), options);
+      assert.ok(want[2] < want[0], String(want));
+      for (const source of [held, new Blob([held]), place])
+        assert.deepEqual(await lossesOf(apart, { ...options, externalData: { [FILE]: source } }), want);
+    }
+    const quantized = { frozen: ['up'], quantizeFrozen: 'int8' };
+    for (const [bytes, externalData] of [[model(within)], [apart, { [FILE]: place }]])
+      await assert.rejects(
+        lossesOf(bytes, { ...quantized, externalData }),
+        is('invalid-argument', /no frozen float32 weight/),
+      );
+  }
 });
