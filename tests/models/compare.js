@@ -103,6 +103,7 @@ export async function train(files, note, timed) {
   for (let i = 0; i < 5; i++) losses.push((await session.step(feeds)).loss);
   const predicted = await session.predict(inputs, note.predicts);
   const exported = await session.exportModel({ outputs: note.predicts });
+  await session.setLearningRate(0); // more steps of a rate that is right for five may lead to NaN
   const stepMs = timed ? await timed(() => session.step(feeds)) : undefined;
   await session.release();
   const after = note.after ? apart(firstOf(predicted), tensorOf(note.after)) : undefined;

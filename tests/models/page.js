@@ -68,7 +68,7 @@ function countsOf(family, models) {
 function reasonsOf(models) {
   const counts = new Map();
   for (const [name, found] of Object.entries(models)) {
-    const reason = reasonOf(name, found)?.replace(/\d(\.\d+)?e[-+]?\d+|'[^']*'|\(\d+ such\)/g, '…');
+    const reason = reasonOf(name, found)?.replace(/\d(\.\d+)?e[-+]?\d+|'[^']*'|[([][^)\]]*[)\]]|%\d+.*| it: .*/g, '…');
     if (reason) counts.set(reason, (counts.get(reason) ?? 0) + 1);
   }
   return [...counts].sort(([, a], [, b]) => b - a).map(([reason, count]) => `- ${count}: ${reason}`);
@@ -98,8 +98,8 @@ function headOf(kinds, versions) {
     "# Models as today's exporters write them",
     '',
     `Made by \`npm run models\` (tests/models/) with ${versions}.`,
-    'The models have random weights. Each is exported by the defaults of its framework, or as its name says: *script* is',
-    "the exporter through TorchScript, *README's options* are `optimize=False`, training mode and a free batch.",
+    'The models have random weights. Each is exported by the defaults of its framework, or as its name says: *script*',
+    "is the exporter through TorchScript, *README's options* are `optimize=False`, training mode and a free batch.",
     '',
     row(COUNTS),
     row(COUNTS.map(() => '---')),

@@ -8,6 +8,12 @@ const computed = (what, from) =>
 const OWN_LSTM =
   "the quantizer writes an operator of ONNX Runtime's own, DynamicQuantizeLSTM; static quantization keeps LSTM";
 
+const SINES = 'PyTorch reads its table of sines under `no_grad`, which no file says; name it in `frozen`';
+
+const LOGITS = 'the file adds the buffer final_logits_bias after a product, as if it were a bias; name it in `frozen`';
+
+const DECAY = "the exporter computed 1 + w from w: AdamW's weight decay pulls that towards 0, and w less";
+
 /** By name, what an exporter has changed so that what trains is not what trains in PyTorch. */
 export const REASONS = {
   'LSTM, two layers both ways, int8, dynamic': OWN_LSTM,
@@ -21,12 +27,16 @@ export const REASONS = {
   'wav2vec 2.0': computed('the weights of the positional convolution', 'their directions and lengths'),
   'RNN, two layers both ways':
     'the exporter split a bias for the first step, which trains apart; `optimize=False` keeps it',
+  ...Object.fromEntries(['Marian', 'Pegasus'].map((name) => [name, SINES])),
+  ...Object.fromEntries(['BART', 'Marian', 'Pegasus'].map((name) => [`${name}, script`, LOGITS])),
+  ...Object.fromEntries(['GIN', 'Gemma', 'Gemma 2', 'Gemma 3'].map((name) => [name, DECAY])),
 };
 
 const size = (number) => number.toExponential(0);
 
 function whyMiswritten({ notExported, peer }) {
-  if (notExported) return `the exporter fails: ${notExported.replaceAll('|', '\\|').slice(0, 160)}`;
+  const [error] = notExported?.split(/, scope:| +\[Caused by| \(Caused by/) ?? [];
+  if (error) return `the exporter fails: ${error.replaceAll('|', '\\|').slice(0, 160)}`;
   return `the exporter: onnxruntime-web computes the same other numbers (${size(peer)})`;
 }
 
@@ -36,6 +46,8 @@ function whyFar({ unsteady, loss, forward, peer, within }) {
     return `unsteady: another last bit in each weight changes PyTorch's own losses by ${size(unsteady)}`;
   if (isNear(forward, within) && !isNear(peer, within) && peer !== undefined)
     return `onnxruntime-web computes the exporter's own file with a difference of ${size(peer)}`;
+  if (isNear(loss, within) && peer > 1e-5)
+    return `rounding: the outputs of onnxruntime-web differ from the framework's by ${size(peer)}`;
   return undefined;
 }
 
@@ -43,7 +55,7 @@ function whyFar({ unsteady, loss, forward, peer, within }) {
 export const warningsOf = ({ warnings = [] }) =>
   warnings.filter((text) => !/fixed batch|folded BatchNormalization/.test(text));
 
-const warned = (found) => warningsOf(found).map((text) => `a warning says that ${text.split(';')[0]}`)[0];
+const warned = (found) => warningsOf(found).map((text) => `a warning: ${text.split(';')[0]}`)[0];
 
 /** A sentence; undefined of a model that passes. */
 export function reasonOf(name, found) {

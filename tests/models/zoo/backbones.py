@@ -61,7 +61,7 @@ CASES = {
     "StarNet": timms("starnet_s1"),
     "DaViT": timms("davit_tiny", depths=(1, 1, 1, 1), embed_dims=(16, 32, 64, 64), num_heads=(1, 2, 4, 4)),
     "ConViT": timms("convit_tiny", img_size=SIZE, patch_size=8, embed_dim=32, depth=3, num_heads=2, local_up_to_layer=2),
-    "FocalNet": timms("focalnet_tiny_srf"),
+    "FocalNet": timms("focalnet_tiny_srf", drop_path_rate=0.0),
     "ConvNeXt V2": timms("convnextv2_atto", depths=(1, 1, 1, 1), dims=(16, 32, 48, 64)),
     "RDNet": timms("rdnet_tiny"),
     "SwiftFormer": timms("swiftformer_xs"),
