@@ -6,5 +6,5 @@ export async function checksum(bytes) {
   return digest && new Uint8Array(digest);
 }
 
-/** @param {Uint8Array | undefined} a @param {Uint8Array | undefined} b */
-export const isSame = (a, b) => String(a) === String(b);
+/** A Buffer of Node is the same as a Uint8Array. @param {Uint8Array | undefined} a @param {Uint8Array | undefined} b */
+export const isSame = (a, b) => a?.length === b?.length && Array.from(a ?? []).every((byte, i) => byte === b?.[i]);

@@ -39,6 +39,7 @@ export async function readSamples(file) {
   const { samples } = /** @type {any} */ (opened);
   if (!Array.isArray(samples)) throw corrupt('it lists no samples');
   let at = 0;
+  /** @type {Entry[]} */
   const entries = samples.map((/** @type {any} */ sample, i) => {
     const { id, record, bytes } = sample ?? {};
     const own = opened.bytes.slice(at, at + bytes);
@@ -47,7 +48,7 @@ export async function readSamples(file) {
     return { id, record, bytes: own };
   });
   if (at !== opened.bytes.length) throw corrupt('it has more bytes than its samples');
-  return entries;
+  return [...new Map(entries.map((entry) => [entry.id, entry])).values()];
 }
 
 /** @param {string} why */

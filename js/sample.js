@@ -100,10 +100,20 @@ export function isRecord(record, bytes) {
   try {
     checkLabel(record.label);
     checkMeta(record.meta);
-    return record.inputs.length > 0 && record.inputs.every((/** @type {any} */ part) => isPart(part, bytes));
+    /** @type {Part[]} */
+    const parts = record.inputs;
+    return parts.length > 0 && parts.every((part) => isPart(part, bytes)) && areApart(parts);
   } catch {
     return false;
   }
+}
+
+/** Inputs with names of their own, whose bytes do not overlap. @param {Part[]} parts */
+function areApart(parts) {
+  const endOf = (/** @type {Part} */ { offset, type, dims }) => offset + arrayOf(type).BYTES_PER_ELEMENT * sizeOf(dims);
+  const sorted = [...parts].sort((a, b) => a.offset - b.offset || endOf(a) - endOf(b));
+  const overlap = sorted.some((part, i) => i > 0 && endOf(sorted[i - 1]) > part.offset);
+  return !overlap && new Set(parts.map(({ name }) => name)).size === parts.length;
 }
 
 /** @param {any} part @param {number} end */

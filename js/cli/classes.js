@@ -5,6 +5,9 @@ import { say } from './terminal.js';
 
 /** @import { Raw } from './npy.js' */
 
+/** Classes that a line names at most. */
+const TOLD_MOST = 100;
+
 /**
  * The index of each name: as --classes says, else in the order of the alphabet; said in a line.
  * @param {string} where
@@ -15,15 +18,20 @@ import { say } from './terminal.js';
 export function indicesOf(where, names, options) {
   options.classes ??= [...new Set(names)].sort();
   const { classes } = options;
-  const odd = names.find((name) => !classes.includes(name));
+  const places = new Map(classes.map((name, i) => [name, i]));
+  const odd = names.find((name) => !places.has(name));
   if (odd !== undefined)
     throw new TrainletError(
       'source-unreadable',
       `${where} has the class '${odd}'; --classes has ${classes.join(', ')}`,
     );
-  const places = new Map(classes.map((name, i) => [name, i]));
-  const counts = classes.map((name, i) => `${i} ${name} (${names.filter((one) => one === name).length})`);
-  say(`${where}: ${names.length.toLocaleString('en')} examples of ${classes.length} classes: ${counts.join(', ')}`);
   const data = Int32Array.from(names, (name) => /** @type {number} */ (places.get(name)));
+  const counts = new Uint32Array(classes.length);
+  for (const index of data) counts[index]++;
+  const told = classes.slice(0, TOLD_MOST).map((name, i) => `${i} ${name} (${counts[i]})`);
+  const more = classes.length > TOLD_MOST ? ` and ${classes.length - TOLD_MOST} more` : '';
+  say(
+    `${where}: ${names.length.toLocaleString('en')} examples of ${classes.length} classes: ${told.join(', ')}${more}`,
+  );
   return { type: 'int32', dims: [names.length], data };
 }

@@ -24,6 +24,8 @@ const NPY_TYPES = {
 
 /** The newest that there is. */
 const NPY_VERSION = 3;
+/** Bytes of a .npy header; NumPy reads no longer one either. */
+const HEADER_MOST = 10_000;
 
 /** @param {string} message */
 const bad = (message) => new TrainletError('source-unreadable', message);
@@ -60,28 +62,80 @@ function parseIdx(file, bytes) {
  */
 export function parseNpy(file, bytes) {
   if (bytes.length < 12) throw bad(`${file} is truncated`);
-  if (bytes[6] > NPY_VERSION)
+  const [major, minor] = [bytes[6], bytes[7]];
+  if (bytes.toString('latin1', 0, 6) !== '\x93NUMPY' || major < 1) throw bad(`${file} is no .npy`);
+  if (major > NPY_VERSION || minor > 0)
     throw new TrainletError(
       'unsupported-version',
-      `${file} is of version ${bytes[6]} of .npy, we read versions 1 to ${NPY_VERSION}`,
+      `${file} is of version ${minor ? `${major}.${minor}` : major} of .npy, we read versions 1 to ${NPY_VERSION}`,
     );
-  const long = bytes[6] > 1;
-  const start = long ? 12 : 10;
-  const end = start + (long ? bytes.readUInt32LE(8) : bytes.readUInt16LE(8));
-  const header = bytes.toString('latin1', start, end);
-  const [, letters = ''] = /'descr': '([^']+)'/.exec(header) ?? [];
-  const [, shapeText] = /'shape': \(([^)]*)\)/.exec(header) ?? [];
-  const type = NPY_TYPES[letters];
-  if (!type || shapeText === undefined) throw bad(`${file}: arrays of type ${letters} are not read`);
-  if (header.includes("'fortran_order': True"))
-    throw bad(`${file} is in Fortran order; save it with numpy.ascontiguousarray`);
-  const dims = shapeText
-    .split(',')
-    .filter((d) => d.trim())
-    .map(Number);
-  const { buffer } = new Uint8Array(bytes.subarray(end));
+  const start = major > 1 ? 12 : 10;
+  const length = major > 1 ? bytes.readUInt32LE(8) : bytes.readUInt16LE(8);
+  if (length > Math.min(HEADER_MOST, bytes.length - start))
+    throw bad(`${file}: its header would have ${length} bytes; it is truncated, or no array`);
+  const { descr, fortran, dims } = headerOf(file, bytes.toString('latin1', start, start + length));
+  const type = Object.hasOwn(NPY_TYPES, descr) && NPY_TYPES[descr];
+  if (!type) throw bad(`${file}: arrays of type ${descr} are not read`);
+  if (fortran) throw bad(`${file} is in Fortran order; save it with numpy.ascontiguousarray`);
+  const { buffer } = new Uint8Array(bytes.subarray(start + length));
   checkRoom(file, dims, buffer.byteLength / arrayOf(type).BYTES_PER_ELEMENT);
   return { type, dims, data: new (arrayOf(type))(buffer) };
+}
+
+/** A token of a .npy header: a string, a word, a number or a sign, with the spaces before it. */
+const TOKEN = /[ \t\n\r\f]*(?:'([^'\\\n]*)'|"([^"\\\n]*)"|(True|False)|(0|[1-9]\d*)|([{}():,[\]]))/y;
+
+/**
+ * A Python dict with the keys descr, fortran_order and shape, once each.
+ * @param {string} file
+ * @param {string} text
+ */
+function headerOf(file, text) {
+  const tokens = tokensOf(text);
+  const unfit = () => bad(`${file}: its header is none of NumPy: ${JSON.stringify(text.trim().slice(0, 80))}`);
+  /** @type {Map<string, unknown>} */
+  const found = new Map();
+  const take = () => tokens?.shift();
+  if (take() !== '{') throw unfit();
+  while (tokens?.length && tokens[0] !== '}') {
+    const key = /** @type {any} */ (take());
+    if (!key.text || found.has(key.text) || take() !== ':') throw unfit();
+    found.set(key.text, tokens[0] === '(' ? tupleIn(tokens) : take());
+    if (tokens[0] !== '}' && take() !== ',') throw unfit();
+  }
+  const [descr, fortran, dims] = ['descr', 'fortran_order', 'shape'].map((key) => /** @type {any} */ (found.get(key)));
+  const whole = tokens?.join() === '}' && found.size === 3 && typeof fortran === 'boolean' && Array.isArray(dims);
+  if (!whole || !descr) throw unfit();
+  return { descr: String(descr.text ?? 'of fields'), fortran, dims: /** @type {number[]} */ (dims) };
+}
+
+/**
+ * Strings as { text }, so that they are no signs.
+ * @param {string} text
+ * @returns {({ text: string } | boolean | number | string)[] | undefined} undefined: it has something else
+ */
+function tokensOf(text) {
+  const tokens = [];
+  let end = text.length;
+  while (' \t\n\r\f'.includes(text[end - 1])) end--;
+  for (TOKEN.lastIndex = 0; TOKEN.lastIndex < end; ) {
+    const match = TOKEN.exec(text);
+    if (!match) return undefined;
+    const [, single, double, word, number, sign] = match;
+    const string = single ?? double;
+    tokens.push(string !== undefined ? { text: string } : word ? word === 'True' : number ? Number(number) : sign);
+  }
+  return tokens;
+}
+
+/** A Python tuple of whole numbers: (), (3,) or (3, 4). @param {unknown[]} tokens from which it is taken */
+function tupleIn(tokens) {
+  const end = tokens.indexOf(')');
+  const inside = tokens.splice(0, end + 1).slice(1, -1);
+  const dims = inside.filter((_, i) => i % 2 === 0);
+  const commas = inside.filter((_, i) => i % 2 === 1);
+  const isTuple = end > 0 && commas.every((sign) => sign === ',') && inside.length !== 1;
+  return isTuple && dims.every((dim) => typeof dim === 'number') ? dims : undefined;
 }
 
 /** @param {string} file @param {number[]} dims @param {number} elements that follow */

@@ -8,6 +8,9 @@ import { readData } from './files.js';
 /** @import { Columns, Reading } from './arrays.js' */
 /** @import { Raw } from './npy.js' */
 
+/** Dims of a tensor at most, as the engine has it. */
+const RANK_MOST = 8;
+
 /** @param {string} message */
 const bad = (message) => new TrainletError('source-unreadable', message);
 
@@ -102,7 +105,8 @@ function placesOf(file, names, wanted) {
  */
 function namesClasses(input, wanted, cells, { classes }) {
   if (!input.labels && input !== wanted.at(-1)) return false;
-  return cells.some((cell) => typeof cell === 'string' && (classes?.includes(cell) || (cell !== '' && isText(cell))));
+  const known = new Set(classes);
+  return cells.some((cell) => typeof cell === 'string' && (known.has(cell) || (cell !== '' && isText(cell))));
 }
 
 /** @param {string} from @param {string[]} cells @param {number} columns @returns {Raw} */
@@ -159,14 +163,24 @@ function nested(from, values) {
   const data = values.flatMap((value, i) => {
     const own = dimsOf(value);
     if (String(own) !== String(dims)) throw bad(`${from}: example ${i + 1} is [${own}], and the first [${dims}]`);
-    const flat = /** @type {unknown[]} */ ([value].flat(Infinity));
+    const flat = /** @type {unknown[]} */ ([value].flat(RANK_MOST + 1));
     const odd = flat.find((one) => typeof one !== 'number' && typeof one !== 'boolean');
     if (odd !== undefined || flat.length !== dims.reduce((size, d) => size * d, 1))
-      throw bad(`${from}: example ${i + 1} must be numbers [${dims}], not ${JSON.stringify(value).slice(0, 60)}`);
+      throw bad(`${from}: example ${i + 1} must be numbers [${dims}], not ${start(value)}`);
     return flat.map(Number);
   });
   return { type: 'float64', dims: [values.length, ...dims], data: Float64Array.from(data) };
 }
 
-/** @param {unknown} value @returns {number[]} */
-const dimsOf = (value) => (Array.isArray(value) ? [value.length, ...(value.length ? dimsOf(value[0]) : [])] : []);
+/** The dims of nested arrays, down to the rank of a tensor. @param {unknown} value @returns {number[]} */
+const dimsOf = (value, left = RANK_MOST) =>
+  Array.isArray(value) && left ? [value.length, ...(value.length ? dimsOf(value[0], left - 1) : [])] : [];
+
+/** The beginning of a value as JSON. @param {unknown} value */
+function start(value) {
+  try {
+    return JSON.stringify(value).slice(0, 60);
+  } catch {
+    return 'arrays nested so deep'; // JSON.stringify has no room for them
+  }
+}

@@ -7,6 +7,7 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { after, before, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
+import { crc32, deflateRawSync } from 'node:zlib';
 import sharp from 'sharp';
 import { readArrays } from '../../js/cli/arrays.js';
 import { info, message, node, tensor } from '../bench/models/onnx_file.js';
@@ -320,4 +321,137 @@ test('pictures have the layout, channels and numbers that the input and the opti
     read(path.join(folder, 'empty'), [{ name: 'x', type: 'float32', dims: ['N', 3, 4, 4] }, LABELS]),
     /empty has no folders with pictures: wanted is one for each class, as .*empty\/cat\/1\.jpg$/,
   );
+});
+
+/** A zip file as NumPy writes it, of stored or deflated entries; `directory` changes what it lists. */
+function zipOf(entries, directory = (listed) => listed) {
+  const parts = [];
+  let at = 0;
+  const listed = entries.map(({ name, content, method = 0, packed = content }) => {
+    const head = Buffer.alloc(30);
+    head.writeUInt32LE(0x04034b50, 0);
+    head.writeUInt16LE(name.length, 26);
+    parts.push(head, Buffer.from(name), packed);
+    const entry = { name, method, packed: packed.length, size: content.length, sum: crc32(content), at };
+    at += 30 + name.length + packed.length;
+    return entry;
+  });
+  const rows = directory(listed).map(({ name, method, packed, size, sum, at: from }) => {
+    const row = Buffer.alloc(46);
+    row.writeUInt32LE(0x02014b50, 0);
+    row.writeUInt16LE(method, 10);
+    for (const [place, value] of [
+      [16, sum],
+      [20, packed],
+      [24, size],
+      [42, from],
+    ])
+      row.writeUInt32LE(value, place);
+    row.writeUInt16LE(name.length, 28);
+    return Buffer.concat([row, Buffer.from(name)]);
+  });
+  const end = Buffer.alloc(22);
+  const table = Buffer.concat(rows);
+  end.writeUInt32LE(0x06054b50, 0);
+  end.writeUInt16LE(rows.length, 8);
+  end.writeUInt16LE(rows.length, 10);
+  end.writeUInt32LE(table.length, 12);
+  end.writeUInt32LE(at, 16);
+  return Buffer.concat([...parts, table, end]);
+}
+
+const npy = (header, data = Buffer.alloc(24), version = [1, 0]) => {
+  const length = Buffer.alloc(version[0] > 1 ? 4 : 2);
+  length.writeUInt16LE(header.length);
+  return Buffer.concat([Buffer.from('\x93NUMPY', 'latin1'), Buffer.from(version), length, Buffer.from(header), data]);
+};
+const PLAIN = "{'descr': '<f4', 'fortran_order': False, 'shape': (1, 6), }\n";
+
+test('each flipped bit of a .npz is refused, or changes no array', async () => {
+  const whole = await readFile(golden('packed.npz'));
+  const known = await read(golden('packed.npz'), [X, LABELS, MORE]);
+  let refusals = 0;
+  for (let bit = 0; bit < 8 * whole.length; bit += 5) {
+    const bytes = Buffer.from(whole);
+    bytes[bit >> 3] ^= 1 << (bit & 7);
+    const found = await read(await write('bit.npz', bytes), [X, LABELS, MORE]).catch((error) => {
+      assert.equal(error.name, 'TrainletError', error.stack);
+      refusals++;
+    });
+    if (found) assert.deepEqual(found, known, `bit ${bit}`);
+  }
+  assert.ok(refusals > whole.length / 2);
+});
+
+test('a .npz whose entries overlap, share a name or unpack to too much is refused before it is unpacked', async () => {
+  const content = npy(PLAIN);
+  const entry = { name: 'x.npy', content };
+  const good = zipOf([
+    entry,
+    { name: 'labels.npy', content: npy("{'descr': '<i8', 'fortran_order': False, 'shape': (1,), }", Buffer.alloc(8)) },
+  ]);
+  assert.deepEqual((await read(await write('good.npz', good), [X, LABELS])).inputs.x.dims, [1, 6]);
+  const bad = async (zip, message) => {
+    const since = performance.now();
+    await refused(read(await write('bad.npz', zip), [X, LABELS]), message);
+    assert.ok(performance.now() - since < 2000);
+  };
+  const twice = (listed) => [...listed, { ...listed[0], name: 'labels.npy' }];
+  await bad(zipOf([entry], twice), /overlaps what follows it|another name/);
+  await bad(zipOf([entry, entry]), /it has two arrays of one name$/);
+  const zeros = Buffer.alloc(2 ** 26);
+  const bomb = { name: 'x.npy', content: zeros, method: 8, packed: deflateRawSync(zeros) };
+  const many = (listed) => Array.from({ length: 100 }, (_, i) => ({ ...listed[0], name: `${i}.npy` }));
+  await bad(zipOf([bomb], many), /it unpacks to 6710886400 bytes; at most 4294967295 are read$/);
+  await bad(
+    zipOf([entry], ([one]) => [{ ...one, sum: (one.sum ^ 1) >>> 0 }]),
+    /x\.npy has other bytes than were saved$/,
+  );
+  await bad(Buffer.concat([Buffer.from('junk'), zipOf([entry])]), /no \.npz, or not all of it/);
+});
+
+/** Headers that NumPy 2.4 refuses. */
+const REFUSED_HEADERS = [
+  "{'descr': '<f4', 'fortran_order': False, 'shape': (1, 6), } }",
+  "{'descr': '<f4', 'fortran_order': False, 'shape': (1, 6), 'more': 1}",
+  "{'descr': '<f4', 'shape': (1, 6), }",
+  "{'descr': '<f4', 'fortran_order': 0, 'shape': (1, 6), }",
+  "{'descr': '<f4', 'fortran_order': 'False', 'shape': (1, 6), }",
+  "{'descr': '<f4', 'fortran_order': False, 'shape': (6), }",
+  "{'descr': '<f4', 'fortran_order': False, 'shape': (1,, 6), }",
+  "{'descr': '<f4', 'fortran_order': False, 'shape': (01, 6), }",
+  "{'descr': '<f4', 'fortran_order': False, 'shape': (1, 6), }\xa0",
+  "'descr': '<f4', 'fortran_order': False, 'shape': (1, 6)",
+  `{'descr': '<f4', 'fortran_order': False, 'shape': (1, 6), }${' '.repeat(10_000)}`,
+];
+
+test('the header of a .npy is parsed: what NumPy refuses is refused, and Fortran order is seen however it is written', async () => {
+  const load = async (header, version) => read(`x=${await write('a.npy', npy(header, undefined, version))}`, [X]);
+  for (const header of [PLAIN, '{"shape":(1,6),"descr":"<f4","fortran_order":False}'])
+    assert.deepEqual((await load(header)).labels.x.dims, [1, 6]);
+  await load(PLAIN, [2, 0]);
+  for (const header of REFUSED_HEADERS) await refused(load(header), /its header (is none of NumPy|would have)/);
+  for (const version of [
+    [0, 0],
+    [4, 0],
+    [1, 1],
+  ])
+    await refused(load(PLAIN, version), /is no \.npy|is of version \d(\.\d)? of \.npy/);
+  for (const spelt of ["'fortran_order' : True", "'fortran_order':True", '"fortran_order": True'])
+    await refused(load(`{'descr': '<f4', ${spelt}, 'shape': (1, 6), }`), /is in Fortran order/);
+});
+
+test('a table of 100,000 classes, and JSON nested a million deep, take less than two seconds', async () => {
+  const rows = Array.from({ length: 100_000 }, (_, i) => `1,c${i}\n`);
+  const cpu = () => process.cpuUsage().user / 1e6;
+  const since = cpu();
+  const { labels } = await read(await write('many.csv', `x,labels\n${rows.join('')}`), [
+    { ...X, dims: ['N'] },
+    { ...LABELS, labels: {} },
+  ]);
+  assert.equal(labels.labels.dims[0], 100_000);
+  const deep = `${'['.repeat(1e6)}1${']'.repeat(1e6)}`;
+  for (const line of [`{"x": ${deep}, "labels": 1}`, `{"x": [1, ${deep}], "labels": 1}`])
+    await refused(read(await write('deep.jsonl', line), [X, LABELS]), /deep\.jsonl: x: example 1 must be numbers/);
+  assert.ok(cpu() - since < 2, `${cpu() - since} s`);
 });

@@ -215,10 +215,23 @@ function behaves(open) {
       [withInputs([{ ...part, offset: 2 }]), /its sample 0 is none$/],
       [withInputs([{ ...part, offset: 8 }]), /its sample 0 is none$/],
       [withInputs([null]), /its sample 0 is none$/],
+      [withInputs([part, { ...part, name: 'y' }]), /its sample 0 is none$/],
+      [withInputs([part, { ...part, dims: [1, 0], offset: 0 }]), /its sample 0 is none$/],
       [[], /it has more bytes than its samples$/],
     ])
       await bad(resealed(head, { ...more, samples: wrong }, rest), why);
     assert.deepEqual(await target.list(), []);
+  });
+
+  test('an export that has an id twice is imported with it once, from a Buffer too', async () => {
+    const store = await open({ name: 'repeated' });
+    await store.add(sample('a', 1, 2));
+    const [head, info, rest] = partsOf(await store.export());
+    const { samples, bytes, ...more } = JSON.parse(info);
+    const both = { ...more, bytes: 2 * bytes, samples: [...samples, ...samples] };
+    const target = await open({ name: 'counted' });
+    assert.equal(await target.import(Buffer.from(resealed(head, both, [...rest, ...rest]))), 1);
+    assert.equal((await target.list()).length, 1);
   });
 
   test('what does not fit is one sentence each', async () => {

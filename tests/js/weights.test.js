@@ -342,6 +342,10 @@ test('what fits nowhere, or is no such file, is refused', async () => {
     is('source-unreadable', /its header has \d+ bytes, and has 99/),
   );
   await refused(hostile([1]), is('source-unreadable', /its header is no JSON object/));
+  const since = process.cpuUsage().user;
+  const long = hostile({ up: 'x'.repeat(99e6) });
+  await refused(long, is('source-unreadable', /has a header of 990000\d\d bytes; at most 16777216 are read$/));
+  assert.ok(process.cpuUsage().user - since < 2e6);
   const F32 = { dtype: 'F32', shape: [2] };
   await refused(
     hostile({ up: { ...F32, data_offsets: [0, 9] } }, 9),
