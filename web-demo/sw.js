@@ -23,9 +23,19 @@ async function answer(request) {
     try {
       const fresh = await fetch(request);
       if (fresh.status === 200) await cache.put(bare(request.url), fresh.clone());
-      return fresh;
+      return unframed(fresh);
     } catch {} // the server is away
-  return (await cache.match(bare(request.url), { ignoreVary: true })) ?? Response.error();
+  const kept = await cache.match(bare(request.url), { ignoreVary: true });
+  return kept ? unframed(kept) : Response.error();
+}
+
+/** A page is nobody else's frame. Its meta element cannot say so, and not every server lets its headers be set. */
+function unframed(response) {
+  if (!response.headers.get('content-type')?.includes('html')) return response;
+  const headers = new Headers(response.headers);
+  headers.append('content-security-policy', "frame-ancestors 'self'");
+  const { status, statusText } = response;
+  return new Response(response.body, { status, statusText, headers });
 }
 
 /** @param {string[]} urls  of a page and what it has loaded @param {MessagePort} port  is told whether all are kept */

@@ -33,6 +33,7 @@ const POLICY = [
   "worker-src 'self'",
   "img-src 'self' data: blob:",
   "style-src 'self'",
+  "frame-ancestors 'self'",
 ].join('; ');
 
 /** With these a page is cross-origin isolated, which memory shared by threads needs. */

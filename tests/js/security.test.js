@@ -24,3 +24,11 @@ for (const { name, value, file } of rows) {
     );
   });
 }
+
+test('the seconds of fuzzing in CI are those that it runs', () => {
+  const ran = [...read('.ci/run').matchAll(/--seconds (\d+)/g)].map(([, seconds]) => seconds);
+  const [, ...said] = /CI runs each for (\d+) seconds, at 32 bits for (\d+)/.exec(
+    read('SECURITY.md').replace(/\s+/g, ' '),
+  );
+  assert.deepEqual(said, ran);
+});

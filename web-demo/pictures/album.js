@@ -3,6 +3,7 @@
 import { FeatureStore, SampleStore } from '../../js/index.js';
 import { EXAMPLES } from './examples.js';
 import { batchOf } from './picture.js';
+import { rememberedList, setRemembered } from '../remembered.js';
 
 /** @typedef {import('./picture.js').Picture} Picture */
 /** @typedef {{ id: string, picture: Picture, label: string }} Kept */
@@ -11,6 +12,9 @@ import { batchOf } from './picture.js';
 const NAMES = 'trainlet pictures: classes';
 /** Of so many pictures of a class, the last is not learned but tested. */
 const TEST_EVERY = 5;
+
+/** @param {any} one @returns {one is Class} */
+const isClass = (one) => typeof one?.id === 'string' && typeof one.name === 'string';
 
 export class Album {
   /** @type {Class[]} */
@@ -29,7 +33,7 @@ export class Album {
 
   static async open() {
     const album = new Album(await SampleStore.open({ name: 'pictures' }));
-    album.classes = JSON.parse(localStorage.getItem(NAMES) ?? 'null') ?? ['A', 'B', 'C'].map(classNamed);
+    album.classes = rememberedList(NAMES, isClass) ?? ['A', 'B', 'C'].map(classNamed);
     for (const { id } of await album.#store.list()) {
       const sample = await album.#store.get(id);
       if (sample?.label) album.#take(id, sample.label, /** @type {Picture} */ (sample.inputs.picture));
@@ -105,7 +109,7 @@ export class Album {
   }
 
   #saveNames() {
-    localStorage.setItem(NAMES, JSON.stringify(this.classes));
+    setRemembered(NAMES, JSON.stringify(this.classes));
   }
 
   // ── what is learned, what is tested ──

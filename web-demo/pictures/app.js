@@ -8,6 +8,7 @@ import { EXAMPLES, exampleOf } from './examples.js';
 import { Learner } from './learner.js';
 import { canvasOf, pictureOf } from './picture.js';
 import { showResults } from './results.js';
+import { remembered, setRemembered } from '../remembered.js';
 
 /** @import { Class, Kept } from './album.js' */
 /** @import { Picture } from './picture.js' */
@@ -101,7 +102,7 @@ async function changed() {
 }
 
 async function forgetLessons() {
-  localStorage.removeItem(TRAINED);
+  setRemembered(TRAINED);
   await learner.forgetAll();
   $('findings').hidden = true;
   $('answer').textContent = 'Nothing learned yet';
@@ -144,7 +145,7 @@ async function lesson() {
   $('pace').textContent = `Learned ${found.learned} pictures in ${(found.ms / 1000).toFixed(1)} s.`;
   showResults($('findings'), found, learner.classes);
   button('export').disabled = false;
-  localStorage.setItem(TRAINED, 'yes');
+  setRemembered(TRAINED, 'yes');
   if (!camera.on) $('answer').textContent = 'Show it a picture';
   if (shown) await read(shown);
 }
@@ -246,5 +247,5 @@ $('trouble-close').addEventListener('click', () => {
 
 show();
 document.querySelector('main')?.removeAttribute('aria-busy');
-if (localStorage.getItem(TRAINED) && album.taught.length > 1) await told(train)();
+if (remembered(TRAINED) && album.taught.length > 1) await told(train)();
 keepForFlights().catch(() => {}); // without it, the page works as long as there is a network

@@ -6,6 +6,7 @@ import { Ghost } from './ghost.js';
 import { Learner } from './learner.js';
 import { LEAST, lessonOf } from './text.js';
 import { tokensOf } from './tokens.js';
+import { remembered, setRemembered } from '../remembered.js';
 
 /** @import { Bits, Lesson, Who } from './learner.js' */
 
@@ -62,9 +63,9 @@ const told =
 
 /** That the model has learned, or is learning: then that goes on as soon as the page is opened. */
 const state = {
-  get: () => localStorage.getItem(`trainlet writer: ${learner?.name}`),
-  set: (/** @type {'begun' | 'learned'} */ now) => localStorage.setItem(`trainlet writer: ${learner?.name}`, now),
-  forget: () => localStorage.removeItem(`trainlet writer: ${learner?.name}`),
+  get: () => remembered(`trainlet writer: ${learner?.name}`),
+  set: (/** @type {'begun' | 'learned'} */ now) => setRemembered(`trainlet writer: ${learner?.name}`, now),
+  forget: () => setRemembered(`trainlet writer: ${learner?.name}`),
 };
 
 const isAborted = (/** @type {unknown} */ error) =>
@@ -250,7 +251,7 @@ function setText(text) {
 }
 
 function textChanged() {
-  localStorage.setItem(TEXT, area('text').value);
+  setRemembered(TEXT, area('text').value);
   showState();
 }
 
@@ -291,7 +292,7 @@ area('text').addEventListener('drop', (event) => {
   told(async () => setText(await file.text()))();
 });
 area('draft').addEventListener('input', () => {
-  localStorage.setItem(DRAFT, area('draft').value);
+  setRemembered(DRAFT, area('draft').value);
   told(suggest)(PAUSE_MS);
 });
 area('draft').addEventListener('click', suggestAtOnce);
@@ -301,8 +302,8 @@ $('trouble-close').addEventListener('click', () => {
   $('trouble').hidden = true;
 });
 
-area('text').value = localStorage.getItem(TEXT) ?? '';
-area('draft').value = localStorage.getItem(DRAFT) ?? '';
+area('text').value = remembered(TEXT) ?? '';
+area('draft').value = remembered(DRAFT) ?? '';
 await told(async () => {
   const [json, texts] = await Promise.all(
     [FILES.tokenizer, FILES.known].map(async (file) => (await fetch(file)).json()),
