@@ -1,6 +1,7 @@
 /** What a training may take: so much time, and none while the page is hidden or the battery low. */
 
 import { abortedBy, checkKeys, checkObject, checkWhole, invalid } from './errors.js';
+import { unlessAborted } from './listeners.js';
 
 /** @import { FitOptions, PauseEvent } from './types.js' */
 /** @typedef {{ level: number, charging: boolean } & EventTarget} Battery */
@@ -66,11 +67,11 @@ class Budget {
     if (!reason) return;
     const since = performance.now();
     await save();
-    await this.#options.onPause?.({ ...moment, reason });
+    await unlessAborted(this.#options.onPause?.({ ...moment, reason }), this.#options.signal);
     await this.#noReason();
     const ms = performance.now() - since;
     this.pausedMs += ms;
-    await this.#options.onResume?.({ ...moment, reason, ms });
+    await unlessAborted(this.#options.onResume?.({ ...moment, reason, ms }), this.#options.signal);
   }
 
   /** @returns {PauseEvent['reason'] | undefined} */

@@ -416,6 +416,10 @@ export class Core {
     return /** @type {any} */ (slots);
   }
 
+  getSeed() {
+    return this.#call('position', this.#engine.constants.positions);
+  }
+
   /** @param {Position} position */
   setPosition(position) {
     position.forEach((value, i) => {

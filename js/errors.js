@@ -71,7 +71,7 @@ export function checkKeys(where, options, known) {
  */
 export function checkWhole(where, value, least) {
   if (!Number.isSafeInteger(value) || /** @type {number} */ (value) < least) {
-    throw invalid(`${where} must be a whole number of at least ${least}, not ${String(value)}`);
+    throw invalid(`${where} must be a whole number of at least ${least}, not ${nameOf(value)}`);
   }
 }
 

@@ -1,11 +1,14 @@
 /** Mean loss and metrics of a data set, the next batch being prepared while the worker computes. */
 
 import { close, nextOf, openData } from './data.js';
-import { checkKeys, checkSignal, checkWhole, invalid, TrainletError } from './errors.js';
+import { checkSignal, checkWhole, invalid, TrainletError } from './errors.js';
 import { measuresOf, Tally } from './metrics.js';
+import { needSignal, ownOptions } from './own-options.js';
 
 /** @import { Dataset, EvaluateOptions } from './types.js' */
 /** @import { Ask, GraphInfo, SessionInfo } from './protocol.js' */
+
+const KEYS = ['batchSize', 'metrics', 'bytes', 'ema', 'adapter', 'signal'];
 
 /**
  * @param {{ ask: Ask, info: SessionInfo }} session
@@ -14,8 +17,8 @@ import { measuresOf, Tally } from './metrics.js';
  * @param {import('./data.js').Reader} [reader] of the data, where it is open
  */
 export async function evaluate({ ask, info }, data, options, reader) {
-  checkKeys('evaluate', options, ['batchSize', 'metrics', 'bytes', 'ema', 'adapter', 'signal']);
-  const { batchSize = 32, metrics, bytes, ema, adapter, signal } = options;
+  const { batchSize = 32, metrics, bytes, ema, adapter, signal } = ownOptions('evaluate', options, KEYS);
+  needSignal(signal);
   checkWhole('batchSize', batchSize, 1);
   if (ema && adapter !== undefined)
     throw invalid('evaluate: the average (ema) is of the adapter in use: leave out one');
@@ -48,6 +51,18 @@ export async function evaluate({ ask, info }, data, options, reader) {
   if (!done) throw new TrainletError('invalid-feed', 'data set: it gave no batch');
   if (tally.empty) throw nonFinite('none of its labels counts, so there is no mean loss');
   return tally.means;
+}
+
+/**
+ * The metrics of what a fit holds out, as it names them.
+ * @param {{ ask: Ask, info: SessionInfo }} session
+ * @param {Dataset} data
+ * @param {import('./types.js').FitOptions} options
+ * @param {import('./data.js').Reader} [reader] of the data, where it is open
+ */
+export async function validate(session, data, { metrics, signal, batchSize }, reader) {
+  const found = await evaluate(session, data, { metrics, signal, batchSize }, reader);
+  return Object.fromEntries(Object.entries(found).map(([name, value]) => [`val_${name}`, value]));
 }
 
 /** @param {string} what */

@@ -1,6 +1,7 @@
 /** Features: what the frozen lower layers compute of each example, computed once for all epochs of a fit. */
 
 import { checkSignal, TrainletError } from './errors.js';
+import { unlessAborted } from './listeners.js';
 import { Tensor } from './tensor.js';
 
 /** @import { FitOptions, History, NumberType, TypedArray } from './types.js' */
@@ -121,7 +122,7 @@ export async function compute(ask, of, { signal, onFeatures }, { limit, rest }) 
       const part = outputs[i][1].data;
       data.set(/** @type {any} */ (part), (part.length / size) * from);
     });
-    await onFeatures?.({ done: Math.min(examples, from + size), examples, bytes });
+    await unlessAborted(onFeatures?.({ done: Math.min(examples, from + size), examples, bytes }), signal);
   }
   return kept?.every(([, tensor]) => isTheSame(tensor, rows, examples))
     ? kept.map(([name, tensor]) => [name, rowsOf(tensor, 0, examples)])

@@ -10,6 +10,7 @@ import { checkCacheFeatures } from './fit-options.js';
 import { scoresOf, take, weightsOf } from './gate.js';
 import { later } from './later.js';
 import { INSIDE, namesIn } from './opening.js';
+import { checkListeners, needSignal, ownOptions } from './own-options.js';
 import { classesOf, examplesOf, fed, ownClasses, replayOf, split } from './person.js';
 import { TrainingSession } from './session.js';
 import { SharedFeatures } from './shared-features.js';
@@ -66,11 +67,14 @@ export async function fineTune(makers, model, data, options = {}) {
 }
 
 /**
- * @param {Makers} makers @param {Source} model @param {FineTuneData} data @param {FineTuneOptions} options
+ * @param {Makers} makers @param {Source} model @param {FineTuneData} data @param {FineTuneOptions} given
  * @param {boolean} [alone] what other calls have saved under the name of its checkpoints is removed
  * @returns {Promise<Tuned>}
  */
-export async function tune(makers, model, data, options, alone = false) {
+export async function tune(makers, model, data, given, alone = false) {
+  const options = ownOptions('fineTune', given, KEYS);
+  checkListeners('fineTune', options, ['onProgress', 'onCheckpoint', 'onPause', 'onResume']);
+  needSignal(options.signal);
   check(options);
   const begun = performance.now();
   const bytes = await readSource('model', model, options.engine ?? {});

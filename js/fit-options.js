@@ -2,6 +2,8 @@
 
 import { isArrays } from './data.js';
 import { checkKeys, checkWhole, invalid, nameOf, TrainletError } from './errors.js';
+import { SHARED } from './features.js';
+import { checkListeners, needSignal, ownOptions } from './own-options.js';
 
 /** @import { Dataset, FitOptions } from './types.js' */
 
@@ -34,15 +36,28 @@ export const FIT_KEYS = /** @type {const} */ ([
   'onWarning',
   'signal',
 ]);
+const LISTENERS = /** @type {const} */ ([
+  'onBatch',
+  'onEpoch',
+  'onCheckpoint',
+  'onFeatures',
+  'onPause',
+  'onResume',
+  'onWarning',
+]);
 /** PyTorch's. */
 export const EMA_DECAY = 0.999;
 export const EARLY_STOPPING_KEYS = /** @type {const} */ (['patience', 'monitor', 'minDelta', 'restoreBest']);
 export const EMA_KEYS = /** @type {const} */ (['decay']);
 export const CACHE_KEYS = /** @type {const} */ (['maxBytes', 'store']);
 export const CHECKPOINT_KEYS = /** @type {const} */ (['store', 'name', 'everySteps', 'everyMs', 'everyEpochs', 'base']);
+/** @param {FitOptions} options */
+export const ownFitOptions = (options) => ownOptions('fit', options, FIT_KEYS, [SHARED]);
+
 /** @param {Dataset} data @param {FitOptions} options */
 export function checkFitOptions(data, options) {
-  checkKeys('fit', options, FIT_KEYS);
+  checkListeners('fit', options, LISTENERS);
+  needSignal(options.signal);
   const {
     epochs = 1,
     batchSize = 32,
@@ -56,6 +71,7 @@ export function checkFitOptions(data, options) {
     cacheFeatures,
     onNaN = 'throw',
   } = options;
+  if (options.validation === null) throw invalid('validation must be a data set or a share of the data, not null');
   checkWhole('epochs', epochs, 1);
   checkWhole('batchSize', batchSize, 1);
   checkWhole('accumulate', accumulate, 1);
@@ -67,11 +83,11 @@ export function checkFitOptions(data, options) {
   if (earlyStopping) checkWhole('earlyStopping: patience', earlyStopping.patience, 1);
   checkKeys('ema', ema, EMA_KEYS);
   const { decay = EMA_DECAY } = ema ?? {};
-  if (!(decay > 0 && decay < 1)) throw invalid(`ema: decay must be a number above 0 and below 1, not ${decay}`);
+  if (!(decay > 0 && decay < 1)) throw invalid(`ema: decay must be a number above 0 and below 1, not ${nameOf(decay)}`);
   checkCheckpoint(checkpoint);
   checkCacheFeatures('cacheFeatures', cacheFeatures);
   if (!['throw', 'stop', 'skip'].includes(onNaN))
-    throw invalid(`onNaN must be 'throw', 'stop' or 'skip', not '${onNaN}'`);
+    throw invalid(`onNaN must be 'throw', 'stop' or 'skip', not ${nameOf(onNaN)}`);
   const stray = isArrays(data)
     ? undefined
     : /** @type {const} */ (['batchSize', 'dropLast', 'shuffle', 'seed']).find(
@@ -97,8 +113,8 @@ function checkCheckpoint(checkpoint) {
     throw invalid(`checkpoint: store is what CheckpointStore.open gives, not ${nameOf(store)}`);
   if (typeof name !== 'string') throw invalid(`checkpoint: name must be a string, not ${nameOf(name)}`);
   for (const key of /** @type {const} */ (['everySteps', 'everyMs', 'everyEpochs']))
-    if (checkpoint[key] !== undefined && !(Number(checkpoint[key]) >= 0))
-      throw invalid(`checkpoint: ${key} must be a number from 0 up, not ${String(checkpoint[key])}`);
+    if (checkpoint[key] !== undefined && !(typeof checkpoint[key] === 'number' && checkpoint[key] >= 0))
+      throw invalid(`checkpoint: ${key} must be a number from 0 up, not ${nameOf(checkpoint[key])}`);
 }
 
 /** @param {string} where @param {unknown} given */

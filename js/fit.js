@@ -8,12 +8,13 @@ import { openBudget } from './budget.js';
 import { close, namesBeside, nextOf, openData } from './data.js';
 import { EarlyStopping } from './early-stopping.js';
 import { checkSignal, invalid, TrainletError } from './errors.js';
-import { evaluate } from './evaluate.js';
-import { checkFitOptions, EMA_DECAY, hasNoVariance } from './fit-options.js';
-import { Listeners } from './listeners.js';
+import { evaluate, validate } from './evaluate.js';
+import { Extent } from './extent.js';
+import { checkFitOptions, EMA_DECAY, hasNoVariance, ownFitOptions } from './fit-options.js';
+import { Listeners, unlessAborted } from './listeners.js';
 import { measuresOf, Tally, trainingMeasures } from './metrics.js';
 import { Pace } from './pace.js';
-import { Place } from './place.js';
+import { endOf, Place } from './place.js';
 import { Saver } from './saver.js';
 import { openSchedule, Plateau } from './schedule.js';
 import { splitData } from './split.js';
@@ -28,7 +29,7 @@ import { byIndex } from './weights.js';
 export { evaluate, Place };
 
 /** @typedef {Awaited<ReturnType<typeof openBudget>>} Budget */
-/** @typedef {{ ask: Ask, info: SessionInfo, seed: number, place: Place }} Session */
+/** @typedef {{ ask: Ask, info: SessionInfo, place: Place }} Session */
 
 /** @type {Position} */
 const NOWHERE = [0, 0, 0, 0, 0];
@@ -38,14 +39,13 @@ const LEFT_OUT = { loss: NaN, counted: [], outputs: {} };
 /**
  * @param {Session} session
  * @param {Dataset} data
- * @param {FitOptions} options
+ * @param {FitOptions} given
  */
-export async function fit(session, data, options) {
+export async function fit(session, data, given) {
+  const options = ownFitOptions(given);
   checkFitOptions(data, options);
   const budget = options.budget && (await openBudget(options));
-  const fitting = new Fit(session, data, options, budget);
-  await fitting.start();
-  return await fitting.run();
+  return await new Fit(session, data, options, budget).run();
 }
 
 class Fit {
@@ -59,11 +59,8 @@ class Fit {
   #measures;
   /** @type {string[]} */
   #fetches;
-  #sessionSeed;
   #seed = UNSHUFFLED;
-  #epochs;
   #batchSize;
-  #accumulate;
 
   /** @type {((step: number) => number) | undefined} */
   #schedule;
@@ -72,13 +69,13 @@ class Fit {
   #lr = 0;
   #epoch = 0;
   #batch = 0;
-  #batches;
+  #extent;
   /** Optimizer steps since the fit's start, and how many of them other calls did. */
   #step = 0;
-  #firstStep = 0;
+
   #gradientsOpen = false;
   #leavesOut = false;
-  #listeners = new Listeners();
+  #listeners;
   /** @type {Tally} */
   #tally;
   #watch = new Watch();
@@ -88,10 +85,20 @@ class Fit {
   #earlyStopping;
   /** @type {{ -readonly [K in keyof History]: History[K] } & { epochs: EpochEvent[] }} */
   #history = { epochs: [], steps: 0, skipped: 0, stopped: 'failed' };
+  #hasBegun = false;
 
   /** @param {Session} session @param {Dataset} data @param {FitOptions} options @param {Budget} [budget] */
-  constructor({ ask, info, seed, place }, data, options, budget) {
-    const { epochs = 1, batchSize = 32, dropLast, accumulate = 1, validation, metrics, classWeight } = options;
+  constructor({ ask, info, place }, data, options, budget) {
+    const {
+      epochs = 1,
+      batchSize = 32,
+      dropLast,
+      accumulate = 1,
+      maxSteps,
+      validation,
+      metrics,
+      classWeight,
+    } = options;
     const graph = /** @type {GraphInfo} */ (info.train);
     this.#ask = ask;
     this.#info = info;
@@ -99,10 +106,9 @@ class Fit {
     this.#saver = new Saver(ask, place, options);
     this.#options = options;
     this.#budget = budget;
-    this.#sessionSeed = seed;
-    this.#epochs = epochs;
+    this.#listeners = new Listeners(options);
+    this.#extent = new Extent({ epochs, accumulate, maxSteps });
     this.#batchSize = batchSize;
-    this.#accumulate = accumulate;
     const [training, heldOut] = splitData(data, validation, graph.inputs);
     this.#validation = heldOut;
     this.#earlyStopping = new EarlyStopping(ask, options.earlyStopping, this.#usualMonitor);
@@ -117,21 +123,23 @@ class Fit {
     const beside = namesBeside(data, graph.inputs);
     const held = heldOut && openData(heldOut, info.eval?.inputs ?? [], batchSize, measures.pair?.label);
     this.#train = new TrainingData(reader, openAugmenter(options.augment, graph.inputs, beside), held, beside);
-    this.#batches = this.#train.batches;
+    this.#extent.batches = this.#train.batches;
   }
 
   /** Finds the place to begin at: that of a fit cut short, or the start. */
-  async start() {
+  async #start() {
     const ask = this.#ask;
-    const [position, steps, lr] = await Promise.all([
+    const [position, steps, lr, sessionSeed] = await Promise.all([
       ask('getPosition', undefined),
       ask('steps', undefined),
       ask('getLearningRate', undefined),
+      ask('getSeed', undefined),
     ]);
+    if (await this.#hasEnded(steps)) return;
     this.#place.isAsFrozen = true;
     const rest = this.#budget && this.#rest;
     Object.assign(this.#history, await this.#train.keepFeatures(ask, this.#options, this.#place, rest));
-    const { shuffle = true, seed = (this.#sessionSeed + steps) >>> 0, schedule, ema } = this.#options;
+    const { shuffle = true, seed = (sessionSeed + steps) >>> 0, schedule, ema } = this.#options;
     this.#lr = lr;
     if (this.#train.examples && shuffle) this.#seed = seed;
     const continues = this.#canContinue(position) && (await this.#hasSameData(position));
@@ -139,9 +147,28 @@ class Fit {
       this.#plateau = new Plateau(schedule, continues ? this.#standingAt(position)?.plateau : undefined);
     await (continues ? this.#continue(position) : this.#leavePlace('forget'));
     if (ema) await ask('tell', ['set_ema', ema.decay ?? EMA_DECAY, Number(!continues)]);
-    this.#firstStep = this.#step;
+    this.#extent.firstStep = this.#step;
     this.#saver.begin(this.#step, () => this.#moment);
-    this.#schedule = openSchedule(schedule, this.#wholeSteps() ?? this.#lastStep(), this.#plateau);
+    this.#schedule = openSchedule(schedule, this.#extent.wholeSteps ?? this.#extent.lastStep, this.#plateau);
+    this.#hasBegun = true;
+  }
+
+  /** Whether the session is made of this very fit's last save: its caller was killed. @param {number} steps */
+  async #hasEnded(steps) {
+    const end = this.#place.takeEnd(this.#options.resume !== false ? this.#call(steps) : undefined);
+    if (!end) return false;
+    this.#history.stopped = end.stopped;
+    await this.#listeners.warn(
+      `fit: checkpoint '${end.name}' is the end of this fit, so nothing is left to train; resume: false trains again`,
+    );
+    return true;
+  }
+
+  /** What tells this fit from others. @param {number} steps of the optimizer @returns {import('./place.js').Call | undefined} */
+  #call(steps) {
+    const [name, data] = [this.#options.checkpoint?.name, this.#train.fingerprint];
+    if (name === undefined || data === undefined) return undefined;
+    return { name, data, epochs: this.#extent.epochs, batchSize: this.#batchSize, steps };
   }
 
   /**
@@ -154,9 +181,7 @@ class Fit {
     const standing = this.#standingAt(position);
     this.#tally = new Tally(this.#measures, standing?.tally, standing?.measured);
     this.#step =
-      standing?.step ??
-      this.#epoch * this.#stepsPerEpoch(/** @type {number} */ (this.#batches)) +
-        Math.floor(this.#batch / this.#accumulate);
+      standing?.step ?? this.#epoch * this.#extent.stepsPerEpoch + Math.floor(this.#batch / this.#extent.accumulate);
     await this.#earlyStopping.continue(standing?.best);
     this.#mark(position);
   }
@@ -171,7 +196,7 @@ class Fit {
   async #hasSameData(position) {
     const was = this.#standingAt(position)?.data;
     if (this.#options.resume || was === undefined || was === this.#train.fingerprint) return true;
-    await this.#warn(
+    await this.#listeners.warn(
       `fit: these are not the data of the fit that was cut short in epoch ${position[0]}, so it begins anew; ` +
         'with resume: true it goes on, on these',
     );
@@ -208,7 +233,7 @@ class Fit {
     return (
       resume &&
       epoch + batch > 0 &&
-      epoch < this.#epochs &&
+      epoch < this.#extent.epochs &&
       examples === this.#train.examples &&
       batchSize === this.#batchSize &&
       shuffle === (seed !== UNSHUFFLED) &&
@@ -219,7 +244,8 @@ class Fit {
   /** @returns {Promise<History>} */
   async run() {
     try {
-      await this.#runEpochs();
+      await this.#start();
+      if (this.#hasBegun) await this.#runEpochs();
       return await this.#train.settle(this.#history);
     } catch (error) {
       // a session that is gone has said so
@@ -229,8 +255,8 @@ class Fit {
       this.#train.close();
       this.#saver.end();
       // a session that is gone has said so
-      if (this.#options.ema) await this.#ask('tell', ['set_ema', 0, 0]).catch(() => {});
-      this.#place.end();
+      if (this.#options.ema && this.#hasBegun) await this.#ask('tell', ['set_ema', 0, 0]).catch(() => {});
+      this.#place.close();
     }
   }
 
@@ -244,6 +270,7 @@ class Fit {
     error.history = this.#history;
     if (error.code !== 'aborted') return error;
     this.#history.stopped = 'aborted';
+    if (!this.#hasBegun) return error;
     const failure = await this.#saver.saveLast(this.#moment, false).catch((unsaved) => unsaved);
     // The engine had to be ended: the signal's sentence says what is left.
     if (failure?.code === 'worker-died') return error;
@@ -253,14 +280,16 @@ class Fit {
 
   async #runEpochs() {
     let stop = await this.#runEpoch();
-    while (!stop && this.#epoch + 1 < this.#epochs) {
+    while (!stop && this.#epoch + 1 < this.#extent.epochs) {
       this.#epoch++;
       this.#batch = 0;
       stop = await this.#runEpoch();
     }
     this.#history.stopped = stop ?? 'completed';
     if (stop !== 'max-steps') await this.#leavePlace(this.#earlyStopping.best?.kept ? 'restore' : 'forget');
-    await this.#saver.saveLast(this.#moment, stop !== 'max-steps');
+    const ended = stop !== 'max-steps';
+    if (ended) this.#place.end = endOf(this.#call(await this.#ask('steps', undefined)), this.#history.stopped);
+    await this.#saver.saveLast(this.#moment, ended);
   }
 
   /** @returns {Promise<History['stopped'] | undefined>} why the fit ends, if it does */
@@ -272,7 +301,7 @@ class Fit {
       throw invalid(
         `data set: it gave no batch in epoch ${this.#epoch}; give whole arrays, or a function that returns a new iterable`,
       );
-    this.#batches ??= this.#batch;
+    this.#extent.batches ??= this.#batch;
     return await this.#endEpoch();
   }
 
@@ -319,7 +348,7 @@ class Fit {
       if (metrics) this.#tell(batch, { loss: result.loss, ...metrics });
       await this.#listeners.heard(this.#gradientsOpen, this.#place);
       const odd = this.#gradientsOpen || result.skip ? undefined : this.#watch.look(this.#step, result);
-      if (odd) await this.#warn(odd);
+      if (odd) await this.#listeners.warn(odd);
       if (!this.#gradientsOpen) await this.#saver.saveIfDue(this.#moment);
     }
     return undefined;
@@ -342,37 +371,28 @@ class Fit {
    */
   async #send({ feeds, examples }) {
     const done = this.#batch + 1;
-    const optimize = done % this.#accumulate === 0 || done === this.#batches;
+    const optimize = done % this.#extent.accumulate === 0 || done === this.#extent.batches;
     const lr = this.#schedule?.(this.#step);
     this.#lr = lr ?? this.#lr;
     const position = optimize ? this.#positionAfter(done) : undefined;
     this.#gradientsOpen = true;
     try {
-      const result = await this.#ask(
-        'step',
-        {
-          feeds,
-          fetches: this.#fetches,
-          optimize,
-          lr,
-          position,
-        },
-        [feeds.buffer],
-        this.#options.signal,
-      );
+      const args = { feeds, fetches: this.#fetches, optimize, lr, position };
+      const result = await this.#ask('step', args, [feeds.buffer], this.#options.signal);
       if (optimize) this.#countStep();
       return result;
     } catch (error) {
-      const isRest = done > 1 && done === this.#batches && examples === 1;
+      const isRest = done > 1 && done === this.#extent.batches && examples === 1;
       return isRest && hasNoVariance(error) ? await this.#leaveOut(error, done) : await this.#onNaN(error);
     }
   }
 
   /** The last example of an epoch, which is no batch for BatchNormalization. @param {TrainletError} error @param {number} done */
   async #leaveOut({ message }, done) {
-    this.#gradientsOpen = (done - 1) % this.#accumulate > 0;
+    this.#gradientsOpen = (done - 1) % this.#extent.accumulate > 0;
     if (!this.#gradientsOpen) await this.#ask('setPosition', this.#positionAfter(done));
-    if (!this.#leavesOut) await this.#warn(`fit: the last batch of each epoch, one example, is left out: ${message}`);
+    if (!this.#leavesOut)
+      await this.#listeners.warn(`fit: the last batch of each epoch, one example, is left out: ${message}`);
     this.#leavesOut = true;
     return { ...LEFT_OUT, skip: true };
   }
@@ -412,21 +432,14 @@ class Fit {
   /** @param {Batch} batch @param {Record<string, number> & { loss: number }} metrics */
   #tell(batch, metrics) {
     this.#pace.add(batch.examples);
-    const given = this.#options.onBatch?.({
-      ...this.#progress(),
-      steps: this.#lastStep(),
+    const more = {
+      steps: this.#extent.lastStep,
       batch: this.#batch,
-      batches: this.#batches,
+      batches: this.#extent.batches,
       loss: metrics.loss,
       metrics,
-    });
-    this.#listeners.add(given);
-  }
-
-  /** @param {string} warning */
-  async #warn(warning) {
-    const { onWarning = (/** @type {string} */ text) => console.warn(text) } = this.#options;
-    await onWarning(warning);
+    };
+    this.#listeners.tell({ ...this.#progress(), ...more });
   }
 
   async #endEpoch() {
@@ -437,18 +450,20 @@ class Fit {
         `epoch ${this.#epoch} has no mean loss: none of its labels counts, or every batch was left out`,
       );
     const { means: metrics } = this.#tally;
-    if (this.#validation) Object.assign(metrics, await this.#validate(this.#validation));
+    const session = { ask: this.#ask, info: this.#info };
+    if (this.#validation)
+      Object.assign(metrics, await validate(session, this.#validation, this.#options, this.#train.heldOut));
     this.#pace.leaveOut(performance.now() - since);
     const event = { ...this.#progress(), loss: metrics.loss, metrics };
     this.#history.epochs.push(event);
     const stop = (await this.#earlyStopping.see(metrics, this.#epoch)) ? 'early-stopping' : undefined;
     this.#plateau?.see(metrics, this.#usualMonitor);
     this.#tally = new Tally(this.#measures);
-    if (!stop && this.#epoch + 1 < this.#epochs) {
+    if (!stop && this.#epoch + 1 < this.#extent.epochs) {
       await this.#enterNextEpoch();
       await this.#saver.saveEpoch(this.#moment);
     }
-    await this.#options.onEpoch?.(event);
+    await unlessAborted(this.#options.onEpoch?.(event), this.#options.signal);
     return stop;
   }
 
@@ -458,18 +473,6 @@ class Fit {
     const position = [this.#epoch + 1, 0, this.#seed, this.#train.examples, this.#batchSize];
     this.#mark(position);
     await this.#ask('setPosition', position);
-  }
-
-  /** @param {Dataset} data */
-  async #validate(data) {
-    const { metrics, signal, batchSize } = this.#options;
-    const found = await evaluate(
-      { ask: this.#ask, info: this.#info },
-      data,
-      { metrics, signal, batchSize },
-      this.#train.heldOut,
-    );
-    return Object.fromEntries(Object.entries(found).map(([name, value]) => [`val_${name}`, value]));
   }
 
   get #usualMonitor() {
@@ -485,32 +488,9 @@ class Fit {
     return {
       step: this.#step,
       epoch: this.#epoch,
-      epochs: this.#epochs,
+      epochs: this.#extent.epochs,
       lr: this.#lr,
-      ...this.#pace.tell(this.#saver.ms, this.#batchesLeft()),
+      ...this.#pace.tell(this.#saver.ms, this.#extent.batchesLeft(this.#epoch, this.#batch, this.#history.steps)),
     };
-  }
-
-  #batchesLeft() {
-    const { maxSteps = Infinity } = this.#options;
-    const cap = (maxSteps - this.#history.steps) * this.#accumulate;
-    const left = this.#batches === undefined ? Infinity : (this.#epochs - this.#epoch) * this.#batches - this.#batch;
-    return Math.min(cap, left) === Infinity ? undefined : Math.min(cap, left);
-  }
-
-  /** Of the whole fit, however it is cut up. */
-  #wholeSteps() {
-    return this.#batches === undefined ? undefined : this.#epochs * this.#stepsPerEpoch(this.#batches);
-  }
-
-  #lastStep() {
-    const { maxSteps = Infinity } = this.#options;
-    const last = Math.min(this.#wholeSteps() ?? Infinity, this.#firstStep + maxSteps);
-    return last === Infinity ? undefined : last;
-  }
-
-  /** @param {number} batches */
-  #stepsPerEpoch(batches) {
-    return Math.ceil(batches / this.#accumulate);
   }
 }

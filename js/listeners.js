@@ -1,14 +1,49 @@
-/** Promises that listeners of batches gave: a fit waits for them. */
+/** What a fit tells its listeners: it waits for the promises that they give, until the signal comes. */
 
+/** @import { BatchEvent, FitOptions } from './types.js' */
 /** @import { Place } from './place.js' */
 
+/**
+ * Waits for a listener, or for the signal: a listener may never settle.
+ * @template T
+ * @param {T | Promise<T>} given
+ * @param {AbortSignal} [signal]
+ * @returns {Promise<T | undefined>}
+ */
+export async function unlessAborted(given, signal) {
+  if (!signal || typeof (/** @type {any} */ (given)?.then) !== 'function') return await given;
+  const listening = new AbortController();
+  const aborted = new Promise((resolve) => {
+    signal.addEventListener('abort', () => resolve(undefined), { signal: listening.signal });
+    if (signal.aborted) resolve(undefined);
+  });
+  try {
+    return await Promise.race([given, aborted]);
+  } finally {
+    listening.abort();
+  }
+}
+
 export class Listeners {
+  #options;
   /** Of the batches of this group. @type {unknown[]} */
   #given = [];
 
-  /** @param {unknown} given */
-  add(given) {
+  /** @param {FitOptions} options */
+  constructor(options) {
+    this.#options = options;
+  }
+
+  /** @param {BatchEvent} event */
+  tell(event) {
+    const given = this.#options.onBatch?.(event);
     if (given) this.#given.push(given);
+  }
+
+  /** @param {string} warning */
+  async warn(warning) {
+    const { onWarning, signal } = this.#options;
+    await unlessAborted((onWarning ?? console.warn)(warning), signal);
   }
 
   /**
@@ -18,7 +53,7 @@ export class Listeners {
   async heard(groupIsOpen, place) {
     if (!this.#given.length) return;
     const all = Promise.all(this.#given);
-    await (groupIsOpen ? Promise.race([all, place.wanted()]) : all);
+    await unlessAborted(groupIsOpen ? Promise.race([all, place.wanted()]) : all, this.#options.signal);
     if (!groupIsOpen) this.#given = [];
   }
 }

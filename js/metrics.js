@@ -48,6 +48,8 @@ function checkCustom(metric) {
  * @returns {Measures}
  */
 export function measuresOf(info, metrics, bytes) {
+  if (metrics !== undefined && !Array.isArray(metrics))
+    throw invalid(`metrics is a list of names and of metrics of your own, not ${nameOf(metrics)}`);
   const names = metrics?.filter((metric) => typeof metric === 'string');
   const custom = (metrics ?? []).filter((metric) => typeof metric !== 'string').map(checkCustom);
   const measures = (names ?? []).filter((name) => !NAMES.includes(name)).map(named);

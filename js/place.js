@@ -13,9 +13,20 @@
  * schedule has seen
  */
 
+/** How a fit may have come to its end. */
+const ENDS = ['completed', 'max-ms', 'early-stopping', 'non-finite-loss'];
+
+/**
+ * The end of a fit, in the checkpoint that it saved last: the same call is not to begin anew.
+ * @typedef {{ name: string, data: number, epochs: number, batchSize: number, steps: number }} Call
+ * @typedef {Call & { stopped: import('./types.js').History['stopped'] }} End
+ */
+
 export class Place {
   /** @type {Standing | undefined} */
   standing;
+  /** Of the fit whose last save this session is made of, until something else is done. @type {End | undefined} */
+  end;
   /** A step is under way, or a group of batches open: the engine is ahead of `standing`. */
   busy = false;
   /** The layers below are those of which the fit keeps features, if it does. */
@@ -27,12 +38,14 @@ export class Place {
   /** @param {string} [text] of a checkpoint */
   constructor(text = '') {
     this.standing = read(text);
+    this.end = readEnd(text);
   }
 
   /** For a checkpoint. JSON has no infinities, so the best value is a string. */
   get text() {
     const { best, ...rest } = this.standing ?? {};
-    return this.standing ? JSON.stringify({ ...rest, best: best && { ...best, value: String(best.value) } }) : '';
+    if (!this.standing) return this.end ? JSON.stringify({ end: this.end }) : '';
+    return JSON.stringify({ ...rest, best: best && { ...best, value: String(best.value) } });
   }
 
   /**
@@ -64,6 +77,13 @@ export class Place {
     });
   }
 
+  /** The end that the session is made of, if it is that of this call; it counts but once. @param {Call} [call] */
+  takeEnd(call) {
+    const { end } = this;
+    this.end = undefined;
+    return end && JSON.stringify(endOf(call, end.stopped)) === JSON.stringify(end) ? end : undefined;
+  }
+
   /** The engine no longer keeps the best parameters: others train now. */
   forgetBest() {
     if (this.standing?.best) this.standing = { ...this.standing, best: { ...this.standing.best, kept: false } };
@@ -75,7 +95,8 @@ export class Place {
   }
 
   /** The fit's own data are let go of: what a checkpoint says of them is found out now. */
-  end() {
+  close() {
+    this.end = undefined; // the next fit of this session is another
     try {
       if (this.standing) this.standing = { ...this.standing };
     } finally {
@@ -99,6 +120,19 @@ const isPlateau = (plateau) =>
   Array.isArray(plateau) &&
   plateau.length === 4 &&
   plateau.every((one, i) => Number.isFinite(one) || (i === 0 && one === null));
+
+/** @param {Call | undefined} call @param {End['stopped']} stopped @returns {End | undefined} */
+export const endOf = (call, stopped) => call && { ...call, stopped };
+
+/** What anybody may have written. @param {string} text @returns {End | undefined} */
+function readEnd(text) {
+  try {
+    const { end } = JSON.parse(text);
+    return typeof end === 'object' && ENDS.includes(end?.stopped) ? end : undefined;
+  } catch {
+    return undefined;
+  }
+}
 
 /** What anybody may have written. @param {string} text @returns {Standing | undefined} */
 function read(text) {

@@ -260,6 +260,8 @@ export interface Protocol {
   setLearningRate: { in: number; out: void };
   steps: { in: void; out: number };
   setSeed: { in: bigint; out: void };
+  /** Its low 32 bits. */
+  getSeed: { in: void; out: number };
   getParameter: { in: number; out: PlainTensor };
   setParameter: { in: { index: number; value: PackedFeeds }; out: void };
   /** Patterns of names. */

@@ -3,6 +3,7 @@
 import { sentenceOf, TrainletError } from './errors.js';
 import { inTime } from './in-time.js';
 import { whenLeft } from './leaving.js';
+import { unlessAborted } from './listeners.js';
 
 /** @import { FitOptions } from './types.js' */
 /** @import { Place } from './place.js' */
@@ -104,11 +105,12 @@ export class Saver {
     this.#retryAt = now + this.#retryMs;
     this.#gaveUp = Boolean(this.#failure && this.#signal?.aborted);
     if (!this.#failure) [this.#savedStep, this.#savedAt] = [Math.max(step, this.#savedStep), now];
-    await this.#onCheckpoint?.({
+    const told = this.#onCheckpoint?.({
       step,
       epoch,
       ...(this.#failure && { error: this.#failure, retryMs: last ? undefined : this.#retryMs }),
     });
+    await unlessAborted(told, this.#signal);
   }
 
   /**

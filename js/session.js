@@ -38,7 +38,6 @@ export class TrainingSession {
   #client;
   #ask;
   #info;
-  #seed = 0;
   #fitting = false;
   /** There once a fit has begun. @type {Place | undefined} */
   #place;
@@ -180,11 +179,10 @@ export class TrainingSession {
     if (this.#fitting) throw invalid('a fit of this session is running already');
     this.#fitting = true;
     const here = new Error();
-    const session = { ...this[INSIDE], seed: this.#seed };
     try {
       const { fit, Place } = await withData();
       this.#place ??= new Place();
-      return await fit({ ...session, place: this.#place }, data, options);
+      return await fit({ ...this[INSIDE], place: this.#place }, data, options);
     } catch (error) {
       throw askedAt(here, error);
     } finally {
@@ -338,9 +336,7 @@ export class TrainingSession {
   /** @param {number | bigint} seed */
   async setSeed(seed) {
     if (typeof seed !== 'bigint') checkWhole('the seed', seed, Number.MIN_SAFE_INTEGER);
-    const wide = BigInt.asIntN(64, BigInt(seed));
-    this.#seed = Number(BigInt.asUintN(32, wide));
-    await this.#ask('setSeed', wide);
+    await this.#ask('setSeed', BigInt.asIntN(64, BigInt(seed)));
   }
 
   /** @param {CheckpointOptions} [options] */

@@ -5,6 +5,7 @@ import { close } from './data.js';
 import { checkSignal, TrainletError } from './errors.js';
 import { bytesOfRow, sameOutputs } from './feature-packs.js';
 import { AGAIN, batchOf } from './features.js';
+import { unlessAborted } from './listeners.js';
 import { Message } from './ort/protobuf.js';
 import { arrayOf, bytesOf, layout, sizeOf, Tensor } from './tensor.js';
 
@@ -183,7 +184,9 @@ class Gathering {
   async #tell() {
     const { computed, fromMemory, fromStorage } = this.#origins;
     const [done, examples] = [computed + fromMemory + fromStorage, this.#contents.length];
-    if (done) await this.#how.onFeatures?.({ done, examples, bytes: this.#bytes, store: { ...this.#origins } });
+    const { onFeatures, signal } = this.#how;
+    const event = { done, examples, bytes: this.#bytes, store: { ...this.#origins } };
+    if (done) await unlessAborted(onFeatures?.(event), signal);
   }
 
   /**

@@ -1481,7 +1481,12 @@ export class TrainingSession {
    * from where they were: with the same options, everything is as if the fit had not been cut short. Where options
    * differ, those of the new call apply from then on; the best epoch so far counts as long as `monitor` is the same
    * and, with `restoreBest`, its parameters were kept. `resume: false` starts from the beginning. A fit that was
-   * completed leaves no position behind. A `history` has the epochs that ended during its own call.
+   * completed leaves no position behind. A `history` has the epochs that ended during its own call; so has that of an
+   * `aborted` error, always.
+   *
+   * The `meta` of a fit's last save has `ended: true`. A program that is killed behind that save may simply call `fit`
+   * again: in a session made of it, the first `fit` over the same data, with the same `checkpoint.name`, `epochs` and
+   * `batchSize`, takes no step and gives `stopped` as it was, with a warning, unless `resume` is false.
    */
   fit(data: Dataset, options?: FitOptions): Promise<History>;
   /**
@@ -1956,6 +1961,8 @@ export interface FitOptions {
    * and it is tried again after 1, 2, 4 … 60 seconds. Once the signal has come, a store has 3 seconds in place of the
    * minute, and nothing is tried again. If the final state could not be saved, fit is rejected with the store's code, a sentence that says what is not saved, `cause` and `history`. Parameters
    * that are not finite are never saved over good ones: fit is rejected with `non-finite-loss`.
+   *
+   * The `meta` of each save is `{ epoch, step }`, of the one at the end of the fit `{ epoch, step, ended: true }`.
    */
   checkpoint?: {
     store: CheckpointStore;

@@ -337,6 +337,7 @@ void trainlet_session_copy_in(TrainletSession *s, TrainletWhich which, const flo
 /* ---- what a checkpoint says beside parameters and optimizer state ---- */
 
 /* Data position i, 0 to 4: epoch, batches done in it, shuffle seed, examples in the data set, batch size; 0 at first.
+ * 5: the low 32 bits of the session's seed, to read only.
  */
 int64_t trainlet_session_position(const TrainletSession *s, int i);
 void trainlet_session_set_position(TrainletSession *s, int i, int64_t value);

@@ -101,6 +101,7 @@ void trainlet_session_copy_in(TrainletSession *s, TrainletWhich which, const flo
 }
 
 int64_t trainlet_session_position(const TrainletSession *s, int i) {
+  if (i == POSITION_COUNT) return (uint32_t)s->rng.seed;
   return i >= 0 && i < POSITION_COUNT ? s->checkpoint.position[i] : 0;
 }
 void trainlet_session_set_position(TrainletSession *s, int i, int64_t value) {

@@ -72,12 +72,16 @@ export class FakeEngine {
   setPosition(position) {
     this.position = position;
   }
+  getSeed() {
+    return 0;
+  }
   steps() {
     return this.done;
   }
   getLearningRate() {
     return this.lr;
   }
+  tell() {}
   setLearningRate(lr) {
     this.lr = lr;
   }
@@ -167,7 +171,6 @@ const logits = (feeds) => {
 export const sessionOf = (engine, info = INFO) => ({
   ask: async (method, args) => engine[method](args),
   info,
-  seed: 0,
   place: engine.place,
 });
 

@@ -755,3 +755,70 @@ test('accuracy follows the class axis and leaves out labels that are no class', 
   });
   assert.throws(() => countRight(tensor([1, 2], [2, 1]), labels([1], [1])), /do not fit the prediction/);
 });
+
+for (const name of ['onBatch', 'onEpoch', 'onCheckpoint', 'onWarning'])
+  test(`the signal is heard while ${name} never settles`, async () => {
+    const stop = new AbortController();
+    setTimeout(() => stop.abort(), 20);
+    const options = {
+      epochs: 3,
+      batchSize: 3,
+      signal: stop.signal,
+      checkpoint: { store: { save: async () => 1 }, name: 'run' },
+    };
+    const data = examples(9);
+    const work = train({ ...options, [name]: () => new Promise(() => {}) }, data, withoutGradients());
+    const late = new Promise((_, reject) => {
+      setTimeout(() => reject(new Error('nothing came for 2 s')), 2000).unref();
+    });
+    await assert.rejects(
+      Promise.race([work, late]),
+      (error) => error.code === 'aborted' && error.history.stopped === 'aborted',
+    );
+  });
+
+/** An engine whose gradients are 0, of which a fit warns. */
+function withoutGradients() {
+  const engine = new FakeEngine();
+  const step = engine.step.bind(engine);
+  engine.step = (args) => ({ ...step(args), gradientNorm: 0 });
+  return engine;
+}
+
+test('a fit that is aborted before its first batch has a history', async () => {
+  const engine = new FakeEngine();
+  engine.steps = () => {
+    throw new TrainletError('aborted', 'stopped by the signal');
+  };
+  await assert.rejects(train({}, examples(10), engine), (error) => error.history?.stopped === 'aborted');
+});
+
+test('a fit that was killed behind its last save does not begin anew, and begins anew where that is wanted', async () => {
+  const saves = [];
+  const save = async (_name, bytes, meta) => saves.push({ bytes, meta });
+  const options = { epochs: 2, seed: 1, checkpoint: { store: { save }, name: 'run' } };
+  await train(options);
+  assert.deepEqual(saves.at(-1).meta, { epoch: 1, step: 6, ended: true });
+  const restored = () => {
+    const engine = new FakeEngine();
+    engine.restore(saves.at(-1).bytes);
+    return engine;
+  };
+  const warnings = [];
+  const again = { ...options, onWarning: (text) => warnings.push(text) };
+  const engine = restored();
+  const { history } = await train(again, examples(10), engine);
+  assert.deepEqual([history.steps, history.stopped, history.epochs], [0, 'completed', []]);
+  assert.match(warnings.join(), /^fit: checkpoint 'run' is the end of this fit, .* resume: false trains again$/);
+  assert.equal((await train(again, examples(10), engine)).history.steps, 6); // that is another one
+  for (const other of [
+    { ...again, resume: false },
+    { ...again, epochs: 3 },
+    { ...again, batchSize: 5 },
+    { ...again, checkpoint: undefined },
+    { ...again, checkpoint: { store: { save }, name: 'other' } },
+  ])
+    assert.ok((await train(other, examples(10), restored())).history.steps > 0);
+  assert.ok((await train(again, examples(9), restored())).history.steps > 0);
+  assert.equal(warnings.length, 1);
+});
