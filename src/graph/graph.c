@@ -398,6 +398,7 @@ Graph *graph_new_like(const Graph *g, Arena *arena, Error *error) {
   to->work_ahead = g->work_ahead;
   to->work_composed = g->work_composed;
   to->work_limit = g->work_limit;
+  to->stop = g->stop;
   to->origin = g;
   to->made = g->made;
   to->ir_version = g->ir_version;

@@ -9,6 +9,7 @@
 #include "rng.h"
 #include "shape.h"
 #include "status.h"
+#include "threads.h"
 
 typedef struct Op Op;
 typedef struct Graph Graph;
@@ -195,6 +196,7 @@ struct Graph {
   int first_stream;                 /* Node.stream of the first node */
   double work_ahead;                /* multiply-adds computed while it was built or planned (graph/work.h) */
   double work_composed, work_limit; /* those of composites, and the most they may be in a run; 0: WORK_DEFAULT */
+  const ThreadsStop *stop;          /* of the run for which it is planned; NULL: none */
   int inlined;                      /* how much of subgraphs was added (graph/subgraph.h) */
   Waiting waiting;
   Node *composing;    /* the node that is being made of others, the outermost; NULL: none */

@@ -192,6 +192,7 @@ static void attach_stage(void *context, Graph *stage) {
 static Graph *bind_open(const Request *r, CachedProgram *c, const Dim *numbers, Value *const *wanted, int count,
                         Error *error) {
   r->graph->work_limit = r->work_limit;
+  r->graph->stop = r->stop;
   r->graph->work_composed = 0;
   if (!r->graph->waiting.open) {
     Graph *bound = graph_clone(r->graph, &c->arena, error, numbers, wanted, count);

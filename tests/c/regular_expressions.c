@@ -334,7 +334,7 @@ static void check_rows(const Row *rows, size_t count) {
   for (const Row *row = rows; row < rows + count; row++) {
     Arena arena = {0};
     const char *why = NULL;
-    const Regex *r = regex_read(row->pattern, &arena, &why);
+    const Regex *r = regex_read(row->pattern, NULL, &arena, &why);
     if (check(r != NULL, "'%s' is refused: %s", row->pattern, why ? why : "without a sentence"))
       texts += check_texts(row, r, true) + check_texts(row, r, false);
     arena_free(&arena);
@@ -348,7 +348,7 @@ static void as_re2_says(const void *argument) { check_rows(own, sizeof own / siz
 static void refuses(const char *pattern, const char *words) {
   Arena arena = {0};
   const char *why = NULL;
-  const Regex *r = regex_read(pattern, &arena, &why);
+  const Regex *r = regex_read(pattern, NULL, &arena, &why);
   if (check(r == NULL && why, "'%.60s' is read", pattern))
     check(strstr(why, words) && why[strlen(why) - 1] != '.', "of '%.60s' it says: %s", pattern, why);
   arena_free(&arena);
@@ -386,7 +386,7 @@ static void long_patterns_are_refused(const void *argument) {
   for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
     Arena arena = {0};
     const char *why = NULL, *fits = repeated(&arena, rows[i].before, rows[i].unit, rows[i].most, rows[i].after);
-    check(regex_read(fits, &arena, &why) != NULL, "%d of '%s' are refused: %s", rows[i].most, rows[i].unit, why);
+    check(regex_read(fits, NULL, &arena, &why) != NULL, "%d of '%s' are refused: %s", rows[i].most, rows[i].unit, why);
     for (int more = 1; more <= 4; more++)
       refuses(repeated(&arena, rows[i].before, rows[i].unit, rows[i].most + more, rows[i].after), rows[i].words);
     arena_free(&arena);
@@ -398,7 +398,7 @@ static void deep_groups_are_refused(const void *argument) {
     Arena arena = {0};
     const char *why = NULL, *pattern = repeated(&arena, "", "(", depth, repeated(&arena, "a", ")", depth, ""));
     if (depth > 100) refuses(pattern, "groups are too deep");
-    else check(regex_read(pattern, &arena, &why) != NULL, "%d groups are refused: %s", depth, why);
+    else check(regex_read(pattern, NULL, &arena, &why) != NULL, "%d groups are refused: %s", depth, why);
     arena_free(&arena);
   }
 }
@@ -407,7 +407,7 @@ static void deep_groups_are_refused(const void *argument) {
 static void time_does_not_explode(const void *argument) {
   Arena arena = {0};
   const char *why = NULL;
-  const Regex *r = regex_read("(a?){60}a{60}", &arena, &why);
+  const Regex *r = regex_read("(a?){60}a{60}", NULL, &arena, &why);
   if (check(r != NULL, "%s", why)) {
     check(regex_matches_all(r, repeated(&arena, "", "a", 60, "")), "60 are not matched");
     check(regex_matches_all(r, repeated(&arena, "", "a", 120, "")), "120 are not matched");

@@ -36,10 +36,12 @@ import {
   dft,
   conv,
 } from './bomb-models.js';
+import { STRING_BOMBS } from './string-bombs.js';
 
 /** @typedef {[string, () => Uint8Array]} Bomb */
 /** @type {Bomb[]} */
 export const BOMBS = [
+  ...STRING_BOMBS,
   ...big('Expand', 'size', ...SIZES),
   ...big('Tile', 'times', ...SIZES.filter((size) => size.length === 2)),
   ...[int64(0, 0, 0, 2 ** 30), int64(0, 0, INT, 0), int64(0, MOST, 0, MOST), int64(0, LEAST, 0, 0)].map((pads, i) => [

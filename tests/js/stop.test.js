@@ -8,15 +8,19 @@ import { readFileSync } from 'node:fs';
 import { createServer } from 'node:http';
 import { test } from 'node:test';
 import { Core } from '../../js/core.js';
-import { generateArtifacts, InferenceSession, TrainingSession } from '../../js/index.js';
+import { generateArtifacts, InferenceSession, Tensor, TrainingSession } from '../../js/index.js';
 import { bind, pack } from '../../js/tensor.js';
 import { examples } from './fake-engine.js';
+import { STRING_BOMBS } from './string-bombs.js';
 import { RANDOM_MODEL, randomFeeds, slowFeeds, slowInput, slowModel } from './slow-models.js';
 
 const OPTIONS = { loss: 'cross-entropy', optimizer: { type: 'adamw', lr: 0.01 } };
 const PARTS = { trainModel: 'train', evalModel: 'eval', optimizerModel: 'optimizer', checkpointState: 'checkpoint' };
 const random = await generateArtifacts(RANDOM_MODEL, OPTIONS);
 const slow = await generateArtifacts(slowModel(40), OPTIONS);
+const X = bind({ x: new Tensor('float32', new Float32Array(4), [1, 4]) }, [
+  { name: 'x', type: 'float32', dims: [1, 4] },
+]);
 const is =
   (code, message = /./) =>
   (error) =>
@@ -95,6 +99,34 @@ for (const accumulate of [1, 3]) {
     assert.ok(stops > 20, `${stops} stops`);
   });
 }
+
+test('operators on strings, which are done while a run is planned, stop too', async () => {
+  const module = await WebAssembly.compile(readFileSync(new URL('../../js/trainlet.wasm', import.meta.url)));
+  const opened = async (make) => {
+    const stop = { left: Infinity, asked: 0 };
+    const stopped = () => {
+      stop.asked++;
+      return Number(stop.left-- <= 0);
+    };
+    const env = { emscripten_notify_memory_growth() {}, stopped, now: () => 0 };
+    const core = new Core(await WebAssembly.instantiate(module, { env }));
+    core.load({ parts: [{ which: 'model', bytes: make() }], external: [], maxMemoryBytes: 0 });
+    return { stop, run: () => core.run({ graph: 'model', feeds: pack(X), fetches: ['y'] }) };
+  };
+  const takesLong = /1048576 strings|doubled 20 times|Tokenizer \.\*/;
+  for (const [name, make] of STRING_BOMBS.filter(([name]) => takesLong.test(name))) {
+    const whole = await opened(make);
+    const begun = performance.now();
+    whole.run();
+    const ms = performance.now() - begun;
+    assert.ok(whole.stop.asked >= ms / 100, `${name}: asked ${whole.stop.asked} times in ${ms} ms`);
+    const { stop, run } = await opened(make);
+    stop.left = Math.floor(whole.stop.asked / 2);
+    assert.throws(run, is('aborted', /the run was stopped; no parameter was changed$/), name);
+    stop.left = Infinity;
+    run();
+  }
+});
 
 test('gradients that were being added up are dropped by a stop amid them, and the sentence says so', async () => {
   const { core, stop, feeds } = await coreOf(random),

@@ -152,6 +152,8 @@ static Status cast_from_strings(Compose *c, const char *const *strings, size_t c
   return STATUS_OK;
 }
 
+enum { WORK_OF_TEXT = 256 }; /* a number written or read */
+
 static Status cast_compose(Compose *c) {
   const Node *n = c->node;
   DType from = n->in[0]->type, to = (DType)node_int(n, "to", 0);
@@ -160,6 +162,7 @@ static Status cast_compose(Compose *c) {
   if (!dtype_bytes(to))
     return node_fail(n, STATUS_UNSUPPORTED_OP, "%s to %s is a cast we lack", dtype_name(from), dtype_name(to));
   TRY(node_contents(n, 0, &x));
+  TRY(strings_work(n, WORK_OF_TEXT * (double)in_count(n, 0)));
   void *y = arena_alloc_array(c->graph->arena, in_count(n, 0), dtype_bytes(to));
   if (!y) return STATUS_OUT_OF_MEMORY;
   TRY(to == DTYPE_STRING ? cast_to_strings(c, x, y) : cast_from_strings(c, x, in_count(n, 0), to, y));

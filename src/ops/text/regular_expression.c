@@ -30,6 +30,7 @@ struct Regex {
   Places places[2];
   int *seen; /* by place: the letter at which it was last added, counted from 1 */
   int *stack;
+  RegexWork *work;
 };
 
 typedef struct Reader {
@@ -325,12 +326,13 @@ static bool make_room(Regex *r, Arena *arena) {
   return r->seen && r->stack;
 }
 
-const Regex *regex_read(const char *pattern, Arena *arena, const char **wrong) {
+const Regex *regex_read(const char *pattern, RegexWork *work, Arena *arena, const char **wrong) {
   Regex *r = ARENA_NEW(arena, Regex);
   *wrong = "out of memory";
   if (!r || !(r->code = ARENA_ARRAY(arena, Instruction, INSTRUCTIONS_MAX)) ||
       !(r->ranges = ARENA_ARRAY(arena, Range, RANGES_MAX)))
     return NULL;
+  r->work = work;
   Reader in = {r, pattern};
   if (read_choice(&in) && *in.at) refuse(&in, "it has a ')' without a '('");
   if (!in.wrong) put(&in, (Instruction){MATCH});
@@ -398,6 +400,15 @@ static void advance(const Regex *r, const Places *now, Places *then, Position *h
     if (takes(r, &r->code[now->at[k]], c)) add_place(r, then, now->at[k] + 1, now->from[k], here);
 }
 
+enum { LETTERS_UNASKED = 1 << 14 };
+
+static bool may_go_on(const Regex *r, int places, int step) {
+  if (!r->work) return true;
+  r->work->left -= 1 + places;
+  if (step % LETTERS_UNASKED == 0 && r->work->stopped(r->work->context)) r->work->left = -1;
+  return r->work->left >= 0;
+}
+
 /* The leftmost match, and of these the longest. */
 static bool find(const Regex *r, const char *text, const char *from, bool anchored, const char **begin,
                  const char **end) {
@@ -409,6 +420,7 @@ static bool find(const Regex *r, const char *text, const char *from, bool anchor
     if (!*begin && (!anchored || here.at == from)) add_place(r, &now, 0, here.at, &here);
     take_matches(r, &now, here.at, begin, end);
     if (!*here.at || (!now.count && (*begin || anchored))) return *begin != NULL;
+    if (!may_go_on(r, now.count, here.step)) return false;
     advance(r, &now, &then, &here);
     Places swapped = now;
     now = then, then = swapped;

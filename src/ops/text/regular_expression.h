@@ -8,8 +8,16 @@
 
 typedef struct Regex Regex;
 
-/* NULL with what is wrong in *wrong: a text that never ends with a period; "out of memory" when that is so. */
-const Regex *regex_read(const char *pattern, Arena *arena, const char **wrong);
+/* What searches may still take, in places times letters; below 0 they find nothing, nor once they are stopped. */
+typedef struct RegexWork {
+  double left;
+  bool (*stopped)(const void *context);
+  const void *context;
+} RegexWork;
+
+/* `work` NULL: it may take any. NULL with what is wrong in *wrong: a text that never ends with a period; "out of
+ * memory" when that is so. */
+const Regex *regex_read(const char *pattern, RegexWork *work, Arena *arena, const char **wrong);
 /* Whether all of the text is matched. */
 bool regex_matches_all(const Regex *r, const char *text);
 /* The leftmost match that begins at `from` or after, and of these the longest; what is before `from` counts for \b. */

@@ -1,5 +1,7 @@
 /* StringNormalizer: strings in upper or lower case (Latin, Greek and Cyrillic letters), without stop words; one empty
  * string if none is left. */
+#include <stdlib.h>
+
 #include "graph/strings.h"
 
 typedef unsigned Letter(unsigned c);
@@ -38,15 +40,30 @@ static const char *with_letters(const char *text, Letter *letter, Arena *arena) 
   return s;
 }
 
-static bool is_stopword(const Node *n, const char *text, Letter *compared) {
+typedef struct StopWords {
+  Letter *compared; /* words and texts are compared in these letters */
+  const char **sorted;
+  int count;
+  Arena arena;
+} StopWords;
+
+static int by_letters(const void *a, const void *b) { return strcmp(*(const char *const *)a, *(const char *const *)b); }
+
+static bool read_stopwords(StopWords *to, const Node *n) {
   const Attr *words = node_attr(n, "stopwords", ATTR_STRINGS);
+  to->compared = node_int(n, "is_case_sensitive", 0) ? as_it_is : lower;
+  to->count = words ? words->count : 0;
+  if (!(to->sorted = ARENA_ARRAY(&to->arena, const char *, to->count + 1))) return false;
+  for (int i = 0; i < to->count; i++)
+    if (!(to->sorted[i] = with_letters(words->strings[i], to->compared, &to->arena))) return false;
+  qsort(to->sorted, (size_t)to->count, sizeof *to->sorted, by_letters);
+  return true;
+}
+
+static bool is_stopword(const StopWords *words, const char *text) {
   Arena scratch = {0};
-  bool found = false;
-  const char *own = words ? with_letters(text, compared, &scratch) : NULL;
-  for (int i = 0; own && i < words->count && !found; i++) {
-    const char *word = with_letters(words->strings[i], compared, &scratch);
-    found = word && strcmp(own, word) == 0;
-  }
+  const char *own = with_letters(text, words->compared, &scratch);
+  bool found = own && bsearch(&own, words->sorted, (size_t)words->count, sizeof own, by_letters);
   arena_free(&scratch);
   return found;
 }
@@ -69,11 +86,17 @@ static Status string_normalizer_compose(Compose *c) {
   const char *const *x = strings_of(n, 0, &count);
   const char **all = x ? ARENA_ARRAY(c->graph->arena, const char *, count + 1) : NULL;
   if (!x || !all) return x ? STATUS_OUT_OF_MEMORY : c->graph->error->status;
-  for (size_t i = 0; i < count; i++) {
+  StopWords words = {0};
+  bool made = read_stopwords(&words, n);
+  for (size_t i = 0; made && i < count; i++) {
     const char *text = strings_text(x[i]);
-    if (is_stopword(n, text, node_int(n, "is_case_sensitive", 0) ? as_it_is : lower)) continue;
-    if (!(all[kept++] = with_letters(text, letter, c->graph->arena))) return STATUS_OUT_OF_MEMORY;
+    if (words.count && is_stopword(&words, text)) continue;
+    made = (all[kept++] = with_letters(text, letter, c->graph->arena)) != NULL;
+    if (i % 4096 == 0 && strings_stopped(n)) break;
   }
+  arena_free(&words.arena);
+  if (!made) return STATUS_OUT_OF_MEMORY;
+  TRY(strings_work(n, 0));
   if (!kept) all[kept++] = "";
   shape.dim[shape.rank - 1] = (Dim)kept;
   return c->out[0] = strings_constant(c, DTYPE_STRING, &shape, all), c->graph->error->status;

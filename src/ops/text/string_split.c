@@ -51,6 +51,7 @@ static Status string_split_compose(Compose *c) {
     return node_fail(n, STATUS_UNSUPPORTED_OP, "its output has more than %d dimensions", RANK_MAX);
   if (most < 1) return node_invalid(n, "maxsplit is %lld", (long long)(most - 1));
   for (size_t i = 0; i < count; i++) {
+    if (i % 4096 == 0) TRY(strings_work(n, 0));
     counts[i] = split(strings_text(x[i]), delimiter, most, NULL, arena);
     if (counts[i] > width) width = counts[i];
   }

@@ -2,6 +2,7 @@
  * letters. Each row has as many as the one with the most; the others end with the pad. */
 #include "graph/compose.h"
 #include "graph/strings.h"
+#include "graph/work.h"
 #include "ops/text/regular_expression.h"
 
 typedef struct Span {
@@ -16,6 +17,7 @@ typedef struct Spans {
 typedef struct Tokenizer {
   const Node *n;
   Arena scratch;
+  RegexWork work;
   const Regex *token;       /* NULL: by separators; neither: letters */
   const Regex **separators; /* one after another */
   int separator_count;
@@ -86,7 +88,7 @@ static bool add_parts(Tokenizer *t, const char *text) {
 
 static Status read_expression(Tokenizer *t, const char *pattern, const Regex **out) {
   const char *wrong;
-  if ((*out = regex_read(pattern, &t->scratch, &wrong))) return STATUS_OK;
+  if ((*out = regex_read(pattern, &t->work, &t->scratch, &wrong))) return STATUS_OK;
   if (t->scratch.failed) return STATUS_OUT_OF_MEMORY;
   return node_fail(t->n, STATUS_UNSUPPORTED_OP, "its expression '%.100s' cannot be used: %s", pattern, wrong);
 }
@@ -146,14 +148,16 @@ static Status write_rows(Tokenizer *t, Compose *c, size_t rows, int width) {
 }
 
 static Status tokenizer_compose(Compose *c) {
-  Tokenizer t = {.n = c->node};
+  Tokenizer t = {.n = c->node, .work = {0, strings_stopped, c->node}};
   size_t rows;
   int width;
   TRY(node_want_rank(c->node, 0, 1, 2));
   const char *const *x = strings_of(c->node, 0, &rows);
   if (!x) return c->graph->error->status;
+  t.work.left = work_left(c->graph);
   Status status = read_attributes(&t);
   if (status == STATUS_OK) status = tokenize(&t, x, rows, &width);
+  if (status == STATUS_OK) status = strings_work(t.n, work_left(c->graph) - t.work.left);
   if (status == STATUS_OK) status = write_rows(&t, c, rows, width);
   arena_free(&t.scratch);
   return status;

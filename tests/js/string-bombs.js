@@ -1,0 +1,146 @@
+// Bombs of strings: what is repeated, joined, cut, matched and written as text.
+
+import { attribute, message, node } from '../bench/models/onnx_file.js';
+import { int64, list, microsoft, model } from './bomb-models.js';
+
+const STRING = 8;
+/** An initializer of strings. */
+const strings = (name, ...texts) => [
+  5,
+  message([1, texts.length], [2, STRING], ...texts.map((text) => [6, text]), [8, name]),
+];
+/** `s` joined with itself: 2 ** times texts. */
+const doubled = (times, from = 's') =>
+  list(times, (i) =>
+    node('StringConcat', i ? [`d${i - 1}`, `d${i - 1}`] : [from, from], [i === times - 1 ? 'long' : `d${i}`]),
+  );
+/** A model that makes v, whole numbers or truths, of the text s. */
+const bomb = (nodes, text = 'a b', constants = {}) =>
+  model(nodes, constants, { opset: 20, parts: [strings('s', text)], type: true });
+const many = () => node('Expand', ['s', 'size'], ['many']);
+const split = (input) => node('StringSplit', [input], ['parts', 'v'], attribute('delimiter', ' '));
+const matches = (input, pattern) => node('RegexFullMatch', [input], ['v'], attribute('pattern', pattern));
+const size = (...dims) => ({ size: int64(...dims) });
+
+/** @type {[string, () => Uint8Array][]} */
+export const STRING_BOMBS = [
+  ...[2 ** 20, 2 ** 26, 2 ** 31].map((count) => [
+    `StringSplit of ${count} strings`,
+    () => bomb([many(), split('many')], 'a b c', size(count)),
+  ]),
+  ...[20, 26, 32].map((times) => [
+    `StringSplit of a string doubled ${times} times`,
+    () => bomb([...doubled(times), split('long')]),
+  ]),
+  ...[20, 26, 32].map((times) => [
+    `RegexFullMatch of a string doubled ${times} times`,
+    () => bomb([...doubled(times), matches('long', '(a|b| |ab|.)*')]),
+  ]),
+  ['RegexFullMatch with 4,000 states', () => bomb([...doubled(18), matches('long', '(.?){900}X')])],
+  ...[2 ** 20, 2 ** 28].map((count) => [
+    `RegexFullMatch of ${count} strings`,
+    () => bomb([many(), matches('many', 'a.*')], 'a b', size(count)),
+  ]),
+  ...[2 ** 12, 2 ** 20].map((count) => [
+    `StringConcat of a column and a row of ${count}`,
+    () =>
+      bomb(
+        [
+          node('Expand', ['s', 'size'], ['row']),
+          node('Expand', ['s', 'tall'], ['column']),
+          node('StringConcat', ['row', 'column'], ['all']),
+          matches('all', 'a'),
+        ],
+        'a b',
+        { size: int64(1, count), tall: int64(count, 1) },
+      ),
+  ]),
+  ...[2 ** 16, 2 ** 24].map((count) => [
+    `StringNormalizer of ${count} strings`,
+    () =>
+      bomb(
+        [
+          many(),
+          node(
+            'StringNormalizer',
+            ['many'],
+            ['lower'],
+            attribute('case_change_action', 'LOWER'),
+            message([1, 'stopwords'], ...list(200, (i) => [9, `w${i}`]), [20, STRING]),
+          ),
+          matches('lower', 'a'),
+        ],
+        'a b',
+        size(count),
+      ),
+  ]),
+  ...['.', 'a+', '.*?b'].map((pattern) => [
+    `Tokenizer ${pattern} of a string doubled 22 times`,
+    () =>
+      bomb(
+        [
+          ...doubled(22),
+          node('Unsqueeze', ['long', 'axis'], ['column']),
+          microsoft(
+            'Tokenizer',
+            ['long'],
+            ['tokens'],
+            attribute('mark', 0),
+            attribute('mincharnum', 1),
+            attribute('pad_value', ''),
+            attribute('tokenexp', pattern),
+          ),
+          matches('tokens', 'a'),
+        ],
+        'a b',
+        { axis: int64(0) },
+      ),
+  ]),
+  ...[2 ** 18, 2 ** 26].map((count) => [
+    `Cast of ${count} numbers to strings`,
+    () =>
+      bomb(
+        [
+          node('ConstantOfShape', ['size'], ['zeros']),
+          node('Cast', ['zeros'], ['many'], attribute('to', STRING)),
+          matches('many', '0'),
+        ],
+        'a',
+        size(count),
+      ),
+  ]),
+  ['Tile of a string', () => bomb([node('Tile', ['s', 'size'], ['many']), matches('many', 'a')], 'a', size(2 ** 27))],
+  [
+    'Concat of strings, doubled 27 times',
+    () =>
+      bomb([
+        ...list(27, (i) =>
+          node('Concat', i ? [`c${i - 1}`, `c${i - 1}`] : ['s', 's'], [`c${i}`], attribute('axis', 0)),
+        ),
+        matches('c26', 'a'),
+      ]),
+  ],
+  [
+    'Gather of one string many times',
+    () =>
+      bomb(
+        [
+          node('ConstantOfShape', ['size'], ['zeros'], attribute('value', int64(0))),
+          node('Gather', ['s', 'zeros'], ['many']),
+          matches('many', 'a'),
+        ],
+        'a',
+        size(2 ** 26),
+      ),
+  ],
+  [
+    'a chain of StringSplit',
+    () =>
+      bomb([
+        ...doubled(16),
+        node('StringSplit', ['long'], ['p0', 'n0'], attribute('delimiter', ' ')),
+        ...list(6, (i) => node('StringSplit', [`p${i}`], [`p${i + 1}`, `n${i + 1}`], attribute('delimiter', ''))),
+        matches('p6', 'a'),
+      ]),
+  ],
+];
