@@ -135,7 +135,7 @@ class Fit {
       ask('getLearningRate', undefined),
       ask('getSeed', undefined),
     ]);
-    if (await this.#hasEnded(steps)) return;
+    if (this.#hasEnded(steps)) return;
     this.#place.isAsFrozen = true;
     const rest = this.#budget && this.#rest;
     Object.assign(this.#history, await this.#train.keepFeatures(ask, this.#options, this.#place, rest));
@@ -154,14 +154,10 @@ class Fit {
   }
 
   /** Whether the session is made of this very fit's last save: its caller was killed. @param {number} steps */
-  async #hasEnded(steps) {
-    const end = this.#place.takeEnd(this.#options.resume !== false ? this.#call(steps) : undefined);
-    if (!end) return false;
-    this.#history.stopped = end.stopped;
-    await this.#listeners.warn(
-      `fit: checkpoint '${end.name}' is the end of this fit, so nothing is left to train; resume: false trains again`,
-    );
-    return true;
+  #hasEnded(steps) {
+    const end = this.#place.takeEnd(this.#options.resume ? this.#call(steps) : undefined);
+    if (end) this.#history.stopped = end.stopped;
+    return end !== undefined;
   }
 
   /** What tells this fit from others. @param {number} steps of the optimizer @returns {import('./place.js').Call | undefined} */

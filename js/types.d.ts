@@ -1484,9 +1484,10 @@ export class TrainingSession {
    * completed leaves no position behind. A `history` has the epochs that ended during its own call; so has that of an
    * `aborted` error, always.
    *
-   * The `meta` of a fit's last save has `ended: true`. A program that is killed behind that save may simply call `fit`
-   * again: in a session made of it, the first `fit` over the same data, with the same `checkpoint.name`, `epochs` and
-   * `batchSize`, takes no step and gives `stopped` as it was, with a warning, unless `resume` is false.
+   * The `meta` of a fit's last save has `ended: true`. A program that may have been killed behind that save looks at it,
+   * or calls `fit` with `resume: true`: in a session made of that save, the first such `fit` over the same data, with the
+   * same `checkpoint.name`, `epochs` and `batchSize`, takes no step and gives `stopped` as it was. By default it trains
+   * once more.
    */
   fit(data: Dataset, options?: FitOptions): Promise<History>;
   /**
@@ -1887,7 +1888,8 @@ export interface FitOptions {
    */
   seed?: number;
   /**
-   * false begins anew; true continues a fit that was cut short. Default: continue where the data are the same, by a
+   * false begins anew; true continues a fit that was cut short, and does not repeat one that was killed behind its last
+   * save. Default: continue where the data are the same, by a
    * hash of samples of their bytes; on others of the same length a warning says that it begins anew.
    */
   resume?: boolean;

@@ -83,7 +83,7 @@ export function parseNpy(file, bytes) {
 }
 
 /** A token of a .npy header: a string, a word, a number or a sign, with the spaces before it. */
-const TOKEN = /[ \t\n\r\f]*(?:'([^'\\\n]*)'|"([^"\\\n]*)"|(True|False)|(0|[1-9]\d*)|([{}():,[\]]))/y;
+const TOKEN = /[ \t\n\r\f]*(?:'([^'\\\n]*)'|"([^"\\\n]*)"|(True|False)|(-?(?:0|[1-9]\d*))|([{}():,[\]]))/y;
 
 /**
  * A Python dict with the keys descr, fortran_order and shape, once each.

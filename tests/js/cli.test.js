@@ -370,12 +370,14 @@ test("an array file that lies about its size, or does not fit the input's type, 
   ];
   const x = await npy('good.npy', '<f4', '(2, 2)', new Float32Array(4));
   const read = (/** @type {string} */ file, values = wanted) => readArrays(`${x},${file}`, 'train', values);
-  const shapes = ['(4294967296, 4294967296)', '(-2, -1)', '(1.5,)', '(3,)', '(1e999, 0)', '(0x2, x)'];
+  const shapes = ['(4294967296, 4294967296)', '(-2, -1)', '(3,)', '(1.5,)', '(1e999, 0)', '(0x2, x)'];
   for (const [i, shape] of shapes.entries()) {
+    const message =
+      i < 3 ? /lie-\d\.npy: its dims are \[.*\], but 2 elements follow$/ : /lie-\d\.npy: its header is none of/;
     const file = await npy(`lie-${i}.npy`, '<i4', shape, new Int32Array(2));
     await assert.rejects(read(file), {
       code: 'source-unreadable',
-      message: /lie-\d\.npy: its dims are \[.*\], but 2 elements follow$/,
+      message,
     });
   }
   const long = path.join(folder, 'long.npy');

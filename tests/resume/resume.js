@@ -87,7 +87,7 @@ async function run({ fit, examples, sessionSeed, groups, seed }, artifacts, save
   const warnings = [];
   const checkpoint = { store, name: 'first', everySteps: 1 };
   const onWarning = (text) => warnings.push(text);
-  const history = await session.fit(dataOf(examples, seed), { ...fit, checkpoint, onWarning });
+  const history = await session.fit(dataOf(examples, seed), { ...fit, checkpoint, onWarning, resume: true });
   const first = await session.saveCheckpoint();
   await session.fit(dataOf(7, seed + 1), { epochs: 1, batchSize: 3 });
   const bytes = await session.saveCheckpoint();
