@@ -110,13 +110,15 @@ def replace(net, old, new):
                 setattr(module, name, new)
 
 
-def twin_of(net, model, inputs):
+def twin_of(case, net, model, inputs):
     """What the file says, in PyTorch: BatchNorms that the exporter folded are folded, the others learn."""
     if isinstance(net, keras3.keras.Model):
         return keras3.twin(net)
     for module in net.modules():
         if hasattr(module, "inplace"):
-            module.inplace = False  # an activation in place behind a folded BatchNorm would change what its gradient reads
+            module.inplace = False  # behind a folded BatchNorm it would change what the gradient reads
+        if isinstance(module, nn.modules.dropout._DropoutNd) and not case.training:
+            module.p = 0.0  # the file has none
     left = [node.input[1].rpartition(".")[0] for node in model.graph.node if node.op_type == "BatchNormalization"]
     norms = sum(isinstance(m, NORMS) for m in net.modules())
     twin = copy.deepcopy(net)
@@ -144,11 +146,11 @@ def steps(case, twin, inputs, target, lr):
 
 
 def nudged(net):
-    """A copy with another last bit in each weight."""
+    """A copy with a millionth more or less in each weight, about as far as roundings take a sum."""
     net = copy.deepcopy(net)
     with torch.no_grad():
-        for weight in net.parameters():
-            weight *= 1 + 2**-23 * torch.randn_like(weight).sign()
+        for weight in filter(torch.is_floating_point, net.parameters()):
+            weight *= 1 + 1e-6 * torch.randn_like(weight).sign()
     return net.train()
 
 
@@ -166,7 +168,7 @@ def make(name, case, folder):
         # an inference session takes a file in training mode as one in evaluation, too
         output = called(net.eval(), inputs)
     target = torch.randn_like(output) if case.loss == "mse" else labels_of(case, output)
-    twin = twin_of(net, model, inputs)
+    twin = twin_of(case, net, model, inputs)
     lr, losses, after, unsteady = with_best_rate(
         lambda lr: steps(case, copy.deepcopy(twin).train(), inputs, target, lr),
         lambda lr: steps(case, nudged(twin), inputs, target, lr)[0])

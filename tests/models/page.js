@@ -64,11 +64,14 @@ function countsOf(family, models) {
   return row([...cells, `${warned} of ${count('apart')}`]);
 }
 
+/** Numbers, names and shapes in a reason. */
+const VARYING = /\d(\.\d+)?e[-+]?\d+|'[^']*'|[([][^)\]]*[)\]]|%\d+.*| it: .*/g;
+
 /** How many of the models do not pass whole for each reason, the most frequent first. */
 function reasonsOf(models) {
   const counts = new Map();
   for (const [name, found] of Object.entries(models)) {
-    const reason = reasonOf(name, found)?.replace(/\d(\.\d+)?e[-+]?\d+|'[^']*'|[([][^)\]]*[)\]]|%\d+.*| it: .*/g, '…');
+    const reason = reasonOf(name, found)?.replace(VARYING, '…');
     if (reason) counts.set(reason, (counts.get(reason) ?? 0) + 1);
   }
   return [...counts].sort(([, a], [, b]) => b - a).map(([reason, count]) => `- ${count}: ${reason}`);
@@ -92,6 +95,16 @@ pass beside that of onnxruntime-web 1.30, and a step.
 The models that do not pass whole, by reason:
 `;
 
+/** The models by the way in which they were exported, as their names say. */
+function byWay(models) {
+  const ways = {};
+  for (const [name, found] of Object.entries(models)) {
+    const way = /README's options|script/.exec(name)?.[0] ?? 'defaults and others';
+    ways[`*${way}*`] = { ...ways[`*${way}*`], [name]: found };
+  }
+  return ways;
+}
+
 function headOf(kinds, versions) {
   const all = Object.assign({}, ...Object.values(kinds));
   return [
@@ -103,7 +116,7 @@ function headOf(kinds, versions) {
     '',
     row(COUNTS),
     row(COUNTS.map(() => '---')),
-    ...Object.entries(kinds).map(([kind, models]) => countsOf(kind, models)),
+    ...Object.entries({ ...kinds, ...byWay(all) }).map(([kind, models]) => countsOf(kind, models)),
     countsOf('**all**', all),
     LEGEND,
     ...reasonsOf(all),

@@ -5,9 +5,6 @@ import { isNear, outcomeOf } from './outcome.js';
 const computed = (what, from) =>
   `the exporter computed ${what} from ${from}, which trains as it is; \`optimize=False\` keeps the parameter`;
 
-const OWN_LSTM =
-  "the quantizer writes an operator of ONNX Runtime's own, DynamicQuantizeLSTM; static quantization keeps LSTM";
-
 const SINES = 'PyTorch reads its table of sines under `no_grad`, which no file says; name it in `frozen`';
 
 const LOGITS = 'the file adds the buffer final_logits_bias after a product, as if it were a bias; name it in `frozen`';
@@ -16,12 +13,9 @@ const DECAY = "the exporter computed 1 + w from w: AdamW's weight decay pulls th
 
 /** By name, what an exporter has changed so that what trains is not what trains in PyTorch. */
 export const REASONS = {
-  'LSTM, two layers both ways, int8, dynamic': OWN_LSTM,
-  'Sensors: CNN and LSTM, int8, dynamic': OWN_LSTM,
   'GPT-2, int8, dynamic': 'no gradient goes through rounded activations, and what is left of it lets its loss rise',
-  CLIP: computed('the scale of the scores', 'its logarithm'),
-  Mamba: computed('A', 'A_log'),
   RWKV: computed('each decay', 'its logarithm'),
+  ALBERT: 'the exporter wrote two weights of the shared layer twice, which train apart; `optimize=False` keeps one',
   T5: 'the exporter looked learned distances up for all pairs of positions; with `optimize=False` they stay one',
   'TCN with weight norm': computed('the weights', 'their directions and lengths'),
   'wav2vec 2.0': computed('the weights of the positional convolution', 'their directions and lengths'),
@@ -29,7 +23,7 @@ export const REASONS = {
     'the exporter split a bias for the first step, which trains apart; `optimize=False` keeps it',
   ...Object.fromEntries(['Marian', 'Pegasus'].map((name) => [name, SINES])),
   ...Object.fromEntries(['BART', 'Marian', 'Pegasus'].map((name) => [`${name}, script`, LOGITS])),
-  ...Object.fromEntries(['GIN', 'Gemma', 'Gemma 2', 'Gemma 3'].map((name) => [name, DECAY])),
+  ...Object.fromEntries(['GIN', 'Gemma', 'Gemma 3'].map((name) => [name, DECAY])),
 };
 
 const size = (number) => number.toExponential(0);
@@ -43,7 +37,7 @@ function whyMiswritten({ notExported, peer }) {
 /** The network's own unsteadiness, or onnxruntime-web's difference. */
 function whyFar({ unsteady, loss, forward, peer, within }) {
   if (!isNear(loss, within) && unsteady > 1e-5)
-    return `unsteady: another last bit in each weight changes PyTorch's own losses by ${size(unsteady)}`;
+    return `unsteady: a millionth more or less in each weight changes PyTorch's own losses by ${size(unsteady)}`;
   if (isNear(forward, within) && !isNear(peer, within) && peer !== undefined)
     return `onnxruntime-web computes the exporter's own file with a difference of ${size(peer)}`;
   if (isNear(loss, within) && peer > 1e-5)
@@ -62,6 +56,6 @@ export function reasonOf(name, found) {
   const outcome = outcomeOf(found);
   if (outcome === 'whole' || outcome === 'run') return undefined;
   if (outcome === 'miswritten') return whyMiswritten(found);
-  const failed = Object.entries(found).find(([key]) => key.endsWith('Error'));
+  const failed = Object.entries(found).find(([key]) => key.endsWith('Error') && key !== 'peerError');
   return REASONS[name] ?? failed?.[1] ?? warned(found) ?? whyFar(found) ?? 'the numbers differ';
 }

@@ -34,7 +34,7 @@ def farthest(losses, wanted):
 def with_best_rate(steps, nudged=None):
     """
     The highest rate with which the loss only falls, and not to nothing, its losses and output, and how far `nudged`,
-    the same with another last bit in each weight, takes the losses. Where a last bit grows, the steadiest lower rate
+    the same with a millionth more or less in each weight, takes the losses. Where that grows, the steadiest lower rate
     is taken with which the loss still falls by a hundredth.
     """
     best = None
