@@ -312,5 +312,5 @@ export async function checkpointIn(file) {
     const now = await look(file);
     if (now && isLike(now)) known = now; /* not every file system keeps a file's number when it is renamed */
   };
-  return { store: /** @type {CheckpointStore} */ (/** @type {unknown} */ ({ save })), name: path.basename(file) };
+  return { store: /** @type {CheckpointStore} */ (/** @type {unknown} */ ({ save })), name: 'checkpoint' };
 }

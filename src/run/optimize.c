@@ -74,10 +74,10 @@ static size_t copy_trained(const State *s, char *copy, bool back) {
 static Status update_on_trial(State *s, const Optimizer *o, float lr, float scale, Error *error) {
   Block copy = {0};
   if (!block_reserve(&copy, copy_trained(s, NULL, false)))
-    return error_set(error, STATUS_OUT_OF_MEMORY, NULL, "a step with numbers this large needs a copy of what trains");
+    return error_set(error, STATUS_OUT_OF_MEMORY, NULL, "no room to copy what trains");
   copy_trained(s, copy.data, false);
   update(s, o, lr, scale);
-  Status status = state_check_finite(s, "the step has made them so, and is undone", error);
+  Status status = state_check_finite(s, "the step is undone", error);
   if (status != STATUS_OK) copy_trained(s, copy.data, true);
   block_free(&copy);
   return status;

@@ -531,7 +531,7 @@ Status state_check_finite(const State *s, const char *why, Error *error) {
 Status state_check_statistics(State *s, Error *error) {
   for (int i = 0; i < s->count; i++)
     if (is_updated(&s->parameters[i]) &&
-        check_part(&s->parameters[i], 0, "the batch has made them so; no parameter was changed", error) != STATUS_OK)
+        check_part(&s->parameters[i], 0, "no parameter was changed", error) != STATUS_OK)
       return state_restore_statistics(s, UNDO_RUN), error->status;
   return STATUS_OK;
 }
