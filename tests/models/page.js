@@ -2,7 +2,7 @@
 
 import { writeFileSync } from 'node:fs';
 import { architectureOf, CLOSE, outcomeOf } from './outcome.js';
-import { reasonOf, warningsOf } from './reasons.js';
+import { isWarned, reasonOf } from './reasons.js';
 
 const COLUMNS = ['model', 'exporter', 'opset', 'forward', '3 losses', '5 losses', 'export', 'batch', 'forward, ms'];
 COLUMNS.push('step, ms', 'why not');
@@ -57,7 +57,7 @@ function countsOf(family, models) {
   const count = (outcome) => outcomes.filter((one) => one === outcome).length;
   const trained = count('whole') + count('early');
   const wanted = trained + count('apart');
-  const warned = all.filter((found, i) => outcomes[i] === 'apart' && warningsOf(found).length).length;
+  const warned = Object.keys(models).filter((name, i) => outcomes[i] === 'apart' && isWarned(name, all[i])).length;
   const share = wanted ? ((100 * trained) / wanted).toFixed(1) : '–';
   const architectures = new Set(Object.keys(models).map(architectureOf)).size;
   const cells = [family, architectures, all.length, count('miswritten'), count('run'), count('whole'), trained, share];

@@ -26,6 +26,9 @@ export const REASONS = {
   ...Object.fromEntries(['GIN', 'Gemma', 'Gemma 3'].map((name) => [name, DECAY])),
 };
 
+/** Models whose warnings name something else than what sets them apart. */
+const UNWARNED = ['Marian', 'Pegasus', 'Marian, script', 'Pegasus, script', 'NFNet, script'];
+
 const size = (number) => number.toExponential(0);
 
 function whyMiswritten({ notExported, peer }) {
@@ -46,8 +49,10 @@ function whyFar({ unsteady, loss, forward, peer, within }) {
 }
 
 /** Warnings of what the exporter has changed; the batch and BatchNormalization, which the note folds too, aside. */
-export const warningsOf = ({ warnings = [] }) =>
+const warningsOf = ({ warnings = [] }) =>
   warnings.filter((text) => !/fixed batch|folded BatchNormalization/.test(text));
+
+export const isWarned = (name, found) => !UNWARNED.includes(name) && warningsOf(found).length > 0;
 
 const warned = (found) => warningsOf(found).map((text) => `a warning: ${text.split(';')[0]}`)[0];
 
