@@ -7,6 +7,15 @@ import { checkListeners, needSignal, ownOptions } from './own-options.js';
 
 /** @import { Dataset, FitOptions } from './types.js' */
 
+const LISTENERS = /** @type {const} */ ([
+  'onBatch',
+  'onEpoch',
+  'onCheckpoint',
+  'onFeatures',
+  'onPause',
+  'onResume',
+  'onWarning',
+]);
 export const FIT_KEYS = /** @type {const} */ ([
   'epochs',
   'batchSize',
@@ -27,23 +36,8 @@ export const FIT_KEYS = /** @type {const} */ ([
   'checkpoint',
   'budget',
   'onNaN',
-  'onBatch',
-  'onEpoch',
-  'onCheckpoint',
-  'onFeatures',
-  'onPause',
-  'onResume',
-  'onWarning',
+  ...LISTENERS,
   'signal',
-]);
-const LISTENERS = /** @type {const} */ ([
-  'onBatch',
-  'onEpoch',
-  'onCheckpoint',
-  'onFeatures',
-  'onPause',
-  'onResume',
-  'onWarning',
 ]);
 /** PyTorch's. */
 export const EMA_DECAY = 0.999;
