@@ -1,9 +1,9 @@
-/** How long a fit is, in epochs, batches and steps of the optimizer. */
+/** The length of a fit in epochs, batches and steps of the optimizer. */
 
 export class Extent {
   epochs;
   accumulate;
-  /** Of an epoch: unknown in the first one of a stream. @type {number | undefined} */
+  /** Batches of an epoch; a stream's first epoch does not know them. @type {number | undefined} */
   batches;
   /** Steps that other calls did. */
   firstStep = 0;
@@ -20,7 +20,7 @@ export class Extent {
     return Math.ceil(/** @type {number} */ (this.batches) / this.accumulate);
   }
 
-  /** Of the whole fit, however it is cut up. */
+  /** Steps of the whole fit, in one call or several. */
   get wholeSteps() {
     return this.batches === undefined ? undefined : this.epochs * this.stepsPerEpoch;
   }

@@ -153,14 +153,18 @@ class Fit {
     this.#hasBegun = true;
   }
 
-  /** Whether the session is made of this very fit's last save: its caller was killed. @param {number} steps */
+  /** Tells whether the session is made of this fit's own last save, so that its caller was killed. @param {number} steps */
   #hasEnded(steps) {
     const end = this.#place.takeEnd(this.#options.resume ? this.#call(steps) : undefined);
     if (end) this.#history.stopped = end.stopped;
     return end !== undefined;
   }
 
-  /** What tells this fit from others. @param {number} steps of the optimizer @returns {import('./place.js').Call | undefined} */
+  /**
+   * Identifies this fit among others.
+   * @param {number} steps of the optimizer
+   * @returns {import('./place.js').Call | undefined}
+   */
   #call(steps) {
     const [name, data] = [this.#options.checkpoint?.name, this.#train.fingerprint];
     if (name === undefined || data === undefined) return undefined;

@@ -188,7 +188,7 @@ export async function openFolder(directory) {
    * @returns {Promise<Listed[]>}
    */
   async function lookAtAll(name, choose = (all) => all) {
-    /** By file. @type {Map<string, Version>} */
+    /** Versions by file. @type {Map<string, Version>} */
     const known = new Map();
     for (let round = 0; round < ROUNDS; round++) {
       const wanted = choose(await places(name, settledFiles));

@@ -1,4 +1,4 @@
-/** What a fit tells its listeners: it waits for the promises that they give, until the signal comes. */
+/** Calls the listeners of a fit, and waits for their promises until the signal comes. */
 
 /** @import { BatchEvent, FitOptions } from './types.js' */
 /** @import { Place } from './place.js' */

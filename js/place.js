@@ -13,7 +13,7 @@
  * schedule has seen
  */
 
-/** How a fit may have come to its end. */
+/** The ends that a fit may have had. */
 const ENDS = ['completed', 'max-ms', 'early-stopping', 'non-finite-loss'];
 
 /**
@@ -25,7 +25,7 @@ const ENDS = ['completed', 'max-ms', 'early-stopping', 'non-finite-loss'];
 export class Place {
   /** @type {Standing | undefined} */
   standing;
-  /** Of the fit whose last save this session is made of, until something else is done. @type {End | undefined} */
+  /** The end of the fit whose last save made this session, until something else is done. @type {End | undefined} */
   end;
   /** A step is under way, or a group of batches open: the engine is ahead of `standing`. */
   busy = false;
@@ -124,7 +124,7 @@ const isPlateau = (plateau) =>
 /** @param {Call | undefined} call @param {End['stopped']} stopped @returns {End | undefined} */
 export const endOf = (call, stopped) => call && { ...call, stopped };
 
-/** What anybody may have written. @param {string} text @returns {End | undefined} */
+/** Reads an end, which anybody may have written. @param {string} text @returns {End | undefined} */
 function readEnd(text) {
   try {
     const { end } = JSON.parse(text);

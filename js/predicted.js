@@ -23,7 +23,7 @@ export function calibrationIn(text) {
 
 /** The least of which the loss takes a logarithm (src/train/scores.c). */
 const TINY = 2 ** -126;
-/** How far from 1 the probabilities of a row of float16 may add up to. */
+/** A row of probabilities in float16 may add up to 1 ± this. */
 const ROUNDED = 1e-3;
 
 /**

@@ -78,7 +78,7 @@ export interface SessionInfo {
   parameters: ParameterInfo[];
   optimizer: { type: string } | null;
   predict: string[];
-  /** How many outputs of `predict` come before the first of floats, as the labels of scikit-learn's models. */
+  /** The number of outputs of `predict` before the first of floats, as the labels of scikit-learn's models. */
   predictedLabels: number;
   /** Of a model with LoRA: its adapters, and the indices of the parameters of which each has values of its own. */
   adapters?: { names: string[]; active: string | null };

@@ -162,7 +162,7 @@ class Parser {
     return this.#ignoreCase ? (letter) => casesOf(letter).some(within) : within;
   }
 
-  /** What follows a backslash. @returns {Test} */
+  /** Reads the part after a backslash. @returns {Test} */
   #escape() {
     const name = this.#next();
     if (CLASSES[name]) return (letter) => CLASSES[name].test(letter);
@@ -272,7 +272,8 @@ function memory(place) {
 
 /**
  * Adds the states that are reached from one without a letter.
- * @param {Automaton} automaton @param {Set<number>} reached @param {number} first @param {string[]} text @param {number} at
+ * @param {Automaton} automaton @param {Set<number>} reached @param {number} first
+ * @param {string[]} text @param {number} at
  */
 function reach({ states, work }, reached, first, text, at) {
   const open = [first];

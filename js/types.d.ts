@@ -1453,7 +1453,7 @@ export class TrainingSession {
   /** The names of the classes of a `head`; null where there is none. */
   readonly classNames: readonly string[] | null;
   /**
-   * What the optimizer model is; `adamw-hf` and `adam-hf` add epsilon to the uncorrected root, as ONNX Runtime's AdamW.
+   * The type of the optimizer model; `adamw-hf` and `adam-hf` add epsilon to the uncorrected root, as ONNX Runtime's AdamW.
    * null without an optimizer model.
    */
   readonly optimizer: OptimizerType | 'adamw-hf' | 'adam-hf' | null;
@@ -1978,8 +1978,8 @@ export interface FitOptions {
   /** What the fit may take of time, and of a battery. Default: no bounds, and no pauses. */
   budget?: Budget;
   /**
-   * What happens when a loss or gradient is not finite, or a step would make parameters or running statistics so; it
-   * changes none. Default `throw`.
+   * The answer to a loss or gradient that is not finite, or a step that would make parameters or running statistics
+   * so; it changes none. Default `throw`.
    */
   onNaN?: 'throw' | 'stop' | 'skip';
   /** What listens is waited for if it gives a promise; its rejection, here and below, rejects the fit. */

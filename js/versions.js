@@ -28,7 +28,7 @@ import { bytesOf } from './tensor.js';
  * @property {() => Promise<boolean>} persist
  */
 
-/** How a reason begins that a version was not read, where it is that of the format. */
+/** The beginning of a reason why a version was not read: its format is newer. */
 export const OTHER_VERSION = 'is of version ';
 
 /** The code of an error for a reason that something was not read. @param {string} reason */
@@ -217,7 +217,7 @@ export async function guard(what, work) {
 }
 
 /**
- * What a source names: a text that ends in no `?database=…` or `?version=…` is a name as it is, percent signs included.
+ * Reads the name in a source: a text that ends in no `?database=…` or `?version=…` is a name as it is, percent signs included.
  * @param {string} source
  * @returns {{ name: string, database?: string, version?: number }}
  */

@@ -1,4 +1,4 @@
-// What a page remembers in localStorage, which may be damaged, full or forbidden: then it remembers nothing.
+// Remembers values of a page in localStorage, which may be damaged, full or forbidden: then it remembers nothing.
 
 /** @param {string} key */
 export function remembered(key) {

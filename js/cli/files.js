@@ -23,7 +23,7 @@ const FILES = /** @type {const} */ ({
   checkpointState: 'checkpoint',
 });
 
-/** Where the artifacts of a directory are written. @param {string} directory */
+/** The paths to which the artifacts of a directory are written. @param {string} directory */
 export function artifactsIn(directory) {
   const { trainModel, evalModel, optimizerModel, checkpointState } = FILES;
   const file = (/** @type {string} */ name) => path.join(directory, name);

@@ -344,7 +344,7 @@ Status onnx_undo(OnnxReader *r, Onnx__NodeProto *n, bool *done) {
 
 /* ---- parameters that are gone ---- */
 
-/* Whether the exporter has left out a sum, product or part: a call names what the file does not have. */
+/* Tells whether the exporter has left out a sum, product or part: a call names what the file does not have. */
 static bool leaves_out(const OnnxReader *r) {
   static const char *const ops[] = {"mul", "add", "sub", "div", "unsqueeze", "getitem"};
   for (size_t i = 0; i < r->from->n_node; i++) {
@@ -359,7 +359,7 @@ static bool leaves_out(const OnnxReader *r) {
   return false;
 }
 
-/* How many calls read it: 0, 1 or 2, which stands for more. */
+/* Counts the calls that read it: 0, 1 or 2, which stands for more. */
 static int count_calls(const OnnxReader *r, const Placeholder *p) {
   const char *before = "";
   int count = 0;

@@ -143,7 +143,7 @@ static void warn_of_left_out(TrainletArtifacts *a, const bool *trained) {
         names);
 }
 
-/* By no more than its name, which a buffer could have too, as a fixed kernel or projection. */
+/* Told by its name alone, which a buffer could have too, as a fixed kernel or projection. */
 static bool is_guessed(const TrainletArtifacts *a, const Value *v, bool trained) {
   const Reading *learned = weights_learned(&a->weights, v);
   return trained && !a->requires_grad.count && (!learned || learned->as == READ_WEIGHT) &&
@@ -230,7 +230,7 @@ static void warn_of_computed(TrainletArtifacts *a, const bool *trained) {
                    first->name, first->computed_from, count);
 }
 
-/* By a step that changes nothing yet, as a product with ones, or together with others that are equal. */
+/* Lost in a step that changes nothing yet, as a product with ones, or together with others that are equal. */
 static void warn_of_lost(TrainletArtifacts *a) {
   if (a->model->lost)
     artifacts_warn(

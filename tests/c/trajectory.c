@@ -281,7 +281,7 @@ static void check_undone(TrainletSession *s, double rate, const char *named) {
   check_saves(s, STATUS_OK, NULL);
 }
 
-/* What came from outside, a mask of −∞, is saved; a step that overflows parameters is undone. */
+/* A mask of −∞ that came from outside is saved; a step that overflows parameters is undone. */
 static void a_step_beyond_float32_is_undone(const void *name) {
   GoldenRun run;
   TrainletSession *s = NULL;

@@ -20,7 +20,7 @@ const run = (...args) =>
       resolve({ code: error?.code ?? 0, stdout, stderr }),
     );
   });
-/** What it says where all is well. */
+/** The output of a command that succeeds. */
 async function done(...args) {
   const { code, stdout, stderr } = await run(...args);
   assert.equal(code, 0, `${args.join(' ')}: ${stderr}`);

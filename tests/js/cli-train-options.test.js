@@ -46,7 +46,7 @@ before(async () => {
 });
 after(() => rm(folder, { recursive: true }));
 
-/** What a session has after the same. */
+/** Parameters and rate of a session after the same fit. */
 async function stateOf(parts) {
   const session = await TrainingSession.create(parts);
   const state = [(await session.getContiguousParameters()).data, await session.getLearningRate()];

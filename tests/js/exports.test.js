@@ -49,7 +49,7 @@ function modelOf(op, { opset, dims, others = {}, attributes = {} }) {
   });
 }
 
-/** What would not be in the opset: operators by the first that has them, attributes by the first and the last. */
+/** Nodes that the opset does not have: operators by the first that has them, attributes by the first and the last. */
 const SINCE = { LayerNormalization: 17, Trilu: 14, GridSample: 16, GroupNormalization: 18, DFT: 17, STFT: 17 };
 const ATTRIBUTES = { 'DFT.axis': [17, 19], 'AveragePool.dilations': [19], 'ReduceMean.axes': [1, 17] };
 

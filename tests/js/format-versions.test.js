@@ -38,14 +38,14 @@ after(() => rm(folder, { recursive: true }));
 /** With another byte at a place. */
 const withByte = (bytes, at, byte) => bytes.map((old, i) => (i === at ? byte : old));
 
-/** Where the first field of a FlatBuffers file's root table is. */
+/** The offset of the first field of a FlatBuffers file's root table. */
 function firstField(bytes) {
   const view = new DataView(bytes.buffer, bytes.byteOffset);
   const root = view.getUint32(0, true);
   return root + view.getUint16(root - view.getInt32(root, true) + 4, true);
 }
 
-/** Where the letters of that field are, if it is a text. */
+/** The offset of that field's letters, if it is a text. */
 function firstText(bytes) {
   const at = firstField(bytes);
   return at + new DataView(bytes.buffer, bytes.byteOffset).getUint32(at, true) + 4;

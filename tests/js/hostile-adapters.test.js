@@ -30,7 +30,7 @@ function evalModelWith(json) {
   return bytes;
 }
 
-/** What the methods that read it say; 'fine' where they work. */
+/** Answers of the methods that read it; 'fine' where they work. */
 async function answers(evalModel, file) {
   const said = [];
   const note = async (work) => {

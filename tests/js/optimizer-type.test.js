@@ -32,7 +32,7 @@ const OPTIMIZERS = {
 const typeOf = (name) => (name === 'momentum' ? 'sgd' : name);
 
 let folder = '';
-/** By the optimizer's name: artifacts, and checkpoints after a step. */
+/** Indexed by the optimizer's name: artifacts, and checkpoints after a step. */
 const made = {};
 const saved = {};
 before(async () => {

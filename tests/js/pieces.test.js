@@ -327,7 +327,7 @@ test('float16 and bfloat16 weights that lie outside train as those within, where
   const W = 512;
   const names = ['up', 'mid', 'down'];
   const bits = {
-    /** Of numbers whose exponent float16 has. @param {number} x */
+    /** Takes numbers whose exponent float16 has. @param {number} x */
     10: (x) => {
       const u = new Uint32Array(Float32Array.of(x).buffer)[0];
       const exponent = ((u >>> 23) & 255) - 112;

@@ -49,7 +49,7 @@ test('random patterns match what JavaScript matches', () => {
 });
 
 test("Python's own: ends, counts, flags, names and letters", () => {
-  // As CPython 3.11's re.fullmatch.
+  // These are the results of CPython 3.11's re.fullmatch.
   const rows = [
     ['a$', 'a\n', false],
     ['a$\\n', 'a\n', true],

@@ -58,7 +58,7 @@ export function farthest(outputs, wanted) {
   return names.length ? Math.max(...names.map((name) => apart(outputs[name], wanted[name]))) : Number.POSITIVE_INFINITY;
 }
 
-/** What an inference session answers, and how far that is from the note. */
+/** Outputs of an inference session, and their distance from the note. */
 export async function forward(model, note, timed) {
   const session = await InferenceSession.create(model, HERE);
   const inputs = tensorsOf(note.inputs);
@@ -75,7 +75,7 @@ async function artifactsOf(files, { loss, axis, optimizer, lossInputs, requiresG
   return await generateArtifacts(files.model, { ...HERE, loss: type, optimizer, lossInputs, requiresGrad, frozen });
 }
 
-/** How far the losses are from those noted, the first three and all; where none can be noted, whether they fall. */
+/** Distances of the losses from those noted, the first three and all; where none can be noted, whether they fall. */
 function judge(losses, note) {
   if (!note.losses) return { falls: losses.at(-1) < losses[0] };
   const differences = note.losses.map((wanted, i) => Math.abs(losses[i] - wanted) / Math.abs(wanted));

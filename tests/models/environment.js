@@ -22,7 +22,7 @@ function setUpTool() {
   if (pip.status !== 0) say(`${TOOL} cannot be installed, so its artifacts are left out:\n${pip.stderr.slice(-500)}`);
 }
 
-/** What is installed, a requirement a line. */
+/** The installed requirements, one a line. */
 export function setUp() {
   const wanted = readFileSync(join(here, 'requirements.txt'), 'utf8');
   const mark = join(root, 'build/models-venv/installed.txt');

@@ -1,4 +1,4 @@
-// How a model of the zoo fares, from what check.js found of it.
+// Judges a model of the zoo by the findings of check.js.
 
 /** Relative, of outputs and of losses; an output that a step has changed has gone through as many roundings more. */
 export const CLOSE = 1e-4;
@@ -10,7 +10,7 @@ function isWrittenWrong({ notExported, forward, both, peer, within }) {
   return notExported !== undefined || (!isNear(forward, within) && isNear(both) && !isNear(peer, within));
 }
 
-/** Of a loss without a yardstick it is told whether it falls. */
+/** A loss without a yardstick only has to fall. */
 function hasLearned({ forward, falls, within }, loss) {
   return isNear(forward, within) && (falls || isNear(loss, within));
 }

@@ -50,7 +50,7 @@ const COUNTS = [
 ];
 COUNTS.push('not, with a warning');
 
-/** What a family of models came to, `models` by name. */
+/** Counts of a family of models, `models` by name. */
 function countsOf(family, models) {
   const all = Object.values(models);
   const outcomes = all.map(outcomeOf);
@@ -67,7 +67,7 @@ function countsOf(family, models) {
 /** Numbers, names and shapes in a reason. */
 const VARYING = /\d(\.\d+)?e[-+]?\d+|'[^']*'|[([][^)\]]*[)\]]|%\d+.*| it: .*/g;
 
-/** How many of the models do not pass whole for each reason, the most frequent first. */
+/** Numbers of models that do not pass whole, by reason, the most frequent first. */
 function reasonsOf(models) {
   const counts = new Map();
   for (const [name, found] of Object.entries(models)) {

@@ -11,7 +11,7 @@ const LOGITS = 'the file adds the buffer final_logits_bias after a product, as i
 
 const DECAY = "the exporter computed 1 + w from w: AdamW's weight decay pulls that towards 0, and w less";
 
-/** By name, what an exporter has changed so that what trains is not what trains in PyTorch. */
+/** Changes by an exporter that make other parameters train than in PyTorch, by name of the model. */
 export const REASONS = {
   'GPT-2, int8, dynamic': 'no gradient goes through rounded activations, and what is left of it lets its loss rise',
   RWKV: computed('each decay', 'its logarithm'),

@@ -20,18 +20,18 @@ with venv, and some gigabytes for PyTorch. --keep goes on with a run: what was e
 const at = (slug, file) => join(folder, slug, file);
 const read = (slug, file) => readFileSync(at(slug, file), 'utf8');
 
-/** What a model of a folder came to when it was checked last; undefined: it never was. */
+/** The findings of the last check of a model; undefined: it was never checked. */
 function lastFound(slug) {
   return existsSync(at(slug, 'found.json')) ? JSON.parse(read(slug, 'found.json')) : undefined;
 }
 
-/** Whether it was checked after it was exported last. */
+/** Tells whether it was checked after its last export. */
 function isChecked(slug) {
   const changed = (file) => (existsSync(at(slug, file)) ? statSync(at(slug, file)).mtimeMs : 0);
   return changed('found.json') > Math.max(changed('case.json'), changed('error.txt'));
 }
 
-/** What a model of a folder comes to. */
+/** Checks the model of a folder. */
 function check(slug) {
   if (existsSync(at(slug, 'error.txt')))
     return { exporter: '', notExported: read(slug, 'error.txt').trim().split('\n').at(-1) };

@@ -19,7 +19,7 @@ function tensorOf({ type, dims, data }) {
   return new Tensor(type, new ArrayType(bytes.buffer), dims);
 }
 
-/** What `work` makes of options whose constants are the fewest that will do, or why it fails. */
+/** Calls `work` with options whose constants are the fewest that will do, or why it fails. */
 async function withConstants(inputs, work) {
   const tensors = inputs.map((input) => [input.name, tensorOf(input)]);
   const ints = tensors.filter(([, { type }], i) => i && !type.startsWith('float'));

@@ -5,7 +5,7 @@ import { CheckpointStore } from '../../js/store.js';
 import { Tensor } from '../../js/tensor.js';
 import { startProgram, startWriter } from '../crash/witness.js';
 
-/** How many versions the writer keeps. */
+/** The number of versions that the writer keeps. */
 export const KEEPS = [1, 2];
 const LABELLER = fileURLToPath(new URL('labeller.js', import.meta.url));
 /** Bytes of a checkpoint: small, so that saves come fast. */

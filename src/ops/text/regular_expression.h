@@ -8,7 +8,8 @@
 
 typedef struct Regex Regex;
 
-/* What searches may still take, in places times letters; below 0 they find nothing, nor once they are stopped. */
+/* The work that searches may still take, in places times letters; below 0 they find nothing, nor once they are stopped.
+ */
 typedef struct RegexWork {
   double left;
   bool (*stopped)(const void *context);
