@@ -85,8 +85,9 @@ function endingsOf(stop) {
 
 /**
  * What was found out about a session's model: whether padding changes no score, and from which length on it does, for
- * there are no such positions.
- * @typedef {{ pads?: boolean, tooLong: number }} Known
+ * there are no such positions. `turn` settles when the scores begun last are there: a comparison takes several runs, and
+ * another text's run amid them would leave its own keys and values.
+ * @typedef {{ pads?: boolean, tooLong: number, turn: Promise<unknown> }} Known
  */
 /** @type {WeakMap<Ask, Known>} */
 const knownOf = new WeakMap();
@@ -140,6 +141,7 @@ class Reader {
     this.#known = knownOf.get(ask) ?? {
       pads: this.#isCached && !this.#model.mask ? false : undefined,
       tooLong: Infinity,
+      turn: Promise.resolve(),
     };
     this.#signal = signal;
     knownOf.set(ask, this.#known);
@@ -152,6 +154,13 @@ class Reader {
   /** Of what comes after all of them. @param {readonly number[]} all */
   async scores(all) {
     if (!this.#isCached) return await this.#whole(all);
+    const made = this.#known.turn.then(() => this.#cached(all));
+    this.#known.turn = made.catch(() => {});
+    return await made;
+  }
+
+  /** @param {readonly number[]} all */
+  async #cached(all) {
     const goesOn = readers.get(this.#ask) === this && this.#kept === all.length - 1;
     if (!goesOn) return await this.#first(all);
     return await (this.#known.pads === undefined ? this.#compare(all) : this.#next(all));

@@ -15,6 +15,22 @@ const golden = JSON.parse(readFileSync(join(root, 'tests/golden/generate.json'),
 const model = (name) => readFileSync(join(root, `tests/golden/generate/${name}.onnx`));
 const FORMS = { gpt2: 'gpt2', gpt2_past: 'gpt2', gpt2_merged: 'gpt2', llama_past: 'llama', llama_gqa: 'llama' };
 const NEW = golden.greedy.gpt2[0].ids.length;
+/** Feeds of a whole prompt, with nothing kept before it. */
+function promptOf(prompt) {
+  const empty = new Tensor('float32', new Float32Array(), [1, 1, 0, 16]);
+  const row = (at) =>
+    new Tensor(
+      'int64',
+      BigInt64Array.from(prompt, (id, i) => BigInt(at(id, i))),
+      [1, prompt.length],
+    );
+  return {
+    input_ids: row((id) => id),
+    attention_mask: row(() => 1),
+    position_ids: row((_, i) => i),
+    past_key_values: { 0: { key: empty, value: empty }, 1: { key: empty, value: empty } },
+  };
+}
 const ours = ({ repetition_penalty: repetitionPenalty }) => ({ maxTokens: NEW, repetitionPenalty });
 
 for (const [form, runs] of Object.entries(FORMS))
@@ -108,12 +124,7 @@ test('it ends after a token, or after several, and at its signal', async () => {
 test('other runs, and another text, may come between', async () => {
   const session = await InferenceSession.create(model('llama_past'), HERE);
   const [first, , second] = golden.greedy.llama;
-  const empty = new Tensor('float32', new Float32Array(), [1, 1, 0, 16]);
-  const past = { 0: { key: empty, value: empty }, 1: { key: empty, value: empty } };
-  const whole = (dims) => new Tensor('int64', new BigInt64Array(dims[0] * dims[1]).fill(1n), dims);
-  const one = { input_ids: whole([1, 2]), attention_mask: whole([1, 2]), position_ids: whole([1, 2]) };
-  const onToken = (id) =>
-    id % 2 ? session.run({ ...one, past_key_values: past }) : generate(session, second.prompt, { maxTokens: 2 });
+  const onToken = (id) => (id % 2 ? session.run(promptOf([1, 1])) : generate(session, second.prompt, { maxTokens: 2 }));
   const made = await Promise.all([
     generate(session, first.prompt, { maxTokens: NEW, onToken }),
     generate(session, second.prompt, { maxTokens: NEW }),
@@ -121,6 +132,19 @@ test('other runs, and another text, may come between', async () => {
   assert.deepEqual(made[0].ids, first.ids);
   assert.deepEqual(made[1].ids, second.ids);
   await session.release();
+});
+
+test('two texts may begin at any moment of each other', async () => {
+  const [first, , second] = golden.greedy.llama;
+  for (let runs = 0; runs < 8; runs++) {
+    const session = await InferenceSession.create(model('llama_past'), HERE); // a new one compares scores anew
+    const begun = generate(session, first.prompt, { maxTokens: 6 });
+    for (let i = 0; i < runs; i++) await session.run(promptOf(second.prompt));
+    const late = generate(session, second.prompt, { maxTokens: 6 });
+    assert.deepEqual((await begun).ids, first.ids.slice(0, 6), `the first, ${runs} runs before the second`);
+    assert.deepEqual((await late).ids, second.ids.slice(0, 6), `the second, ${runs} runs after the first`);
+    await session.release();
+  }
 });
 
 const CYCLE = [5, 17, 3, 29, 11, 8];
