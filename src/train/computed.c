@@ -16,6 +16,10 @@ static void read_instead(Node *n, const Value *v, Value *other) {
     if (n->in[k] == v) n->in[k] = other;
 }
 
+static void all_read_instead(const Graph *m, int from, const Value *v, Value *other) {
+  for (int i = from; i < m->node_count; i++) read_instead(m->nodes[i], v, other);
+}
+
 /* ---- tied weights ---- */
 
 bool computed_is_transposed(const Value *v, const Value *of) {
@@ -39,7 +43,7 @@ static void put_first(Graph *m) {
 
 void computed_read_instead(Graph *m, const Value *v, Value *made) {
   put_first(m);
-  for (int i = 1; i < m->node_count; i++) read_instead(m->nodes[i], v, made);
+  all_read_instead(m, 1, v, made);
 }
 
 static Status tie(Graph *m, Value *v, Value *to) {
@@ -48,6 +52,31 @@ static Status tie(Graph *m, Value *v, Value *to) {
   computed_read_instead(m, v, transposed);
   v->initializer = false; /* nothing reads it */
   return STATUS_OK;
+}
+
+/* ---- modules that are called again ---- */
+
+/* Elements that are all equal do not tell what they were computed by. */
+static bool is_uniform(const Value *v) {
+  const float *x = v->data;
+  for (size_t i = 1; i < shape_elements(&v->shape); i++)
+    if (x[i] != x[0]) return false;
+  return true;
+}
+
+/* The same numbers, computed from the same parameter. */
+static bool is_again(const Value *v, const Value *first) {
+  return v->computed_from && v->type == first->type && shape_equal(&v->shape, &first->shape) &&
+         strcmp(v->computed_from, first->computed_from) == 0 && memcmp(v->data, first->data, value_bytes(v)) == 0;
+}
+
+/* Each call has a constant of its own where the exporter does not look for equal ones, as from 1025 elements on. */
+static void read_first(Graph *m, Value *first) {
+  for (int i = first->index + 1; i < m->value_count; i++) {
+    if (!is_again(m->values[i], first)) continue;
+    all_read_instead(m, 0, m->values[i], first);
+    m->values[i]->initializer = false; /* nothing reads it */
+  }
 }
 
 /* ---- masked weights ---- */
@@ -110,14 +139,6 @@ static bool broadcasts(const Node *n, const Value *v, const Shape *was) {
   int more = other->shape.rank - was->rank;
   return other != v && more >= 0 &&
          memcmp(&other->shape.dim[more], was->dim, (size_t)was->rank * sizeof *was->dim) == 0;
-}
-
-/* Elements that are all equal say nothing of what was repeated. */
-static bool is_uniform(const Value *v) {
-  const float *x = v->data;
-  for (size_t i = 1; i < shape_elements(&v->shape); i++)
-    if (x[i] != x[0]) return false;
-  return true;
 }
 
 static Status expand(Graph *m, Value *v, const Shape *was) {
@@ -186,6 +207,7 @@ Status computed_undo(Graph *m) {
   for (int i = 0; i < count; i++) {
     Value *v = m->values[i];
     if (!mode_is_parameter(v) || !(v->computed_from || module_is_numbered(v->name))) continue;
+    if (v->computed_from && !is_uniform(v)) read_first(m, v);
     Value *from = v->computed_from ? graph_find(m, v->computed_from) : find_transposed(m, v);
     bool tied = from && from != v && mode_is_parameter(from) && computed_is_transposed(v, from);
     if (tied) TRY(tie(m, v, from));

@@ -2,6 +2,7 @@
  * become again what trains as the parameters do.
  *
  *   a tied weight      'val_9' (32, 96) beside 'wte.weight' (96, 32)   Transpose of 'wte.weight'
+ *   two calls          'val_106', 'val_180', both of 'ffn.weight'      both read 'val_106'
  *   a repeated row     'expand' (2, 1, 32), twice the same             'expand' (1, 1, 32), broadcast where it is read
  */
 #pragma once
