@@ -14,14 +14,16 @@ export class EarlyStopping {
   #ask;
   #options;
   #monitor;
+  #metrics;
 
   /**
-   * @param {Ask} ask @param {FitOptions['earlyStopping']} options @param {string} usual the metric where none is named
+   * @param {Ask} ask @param {FitOptions} options @param {string} usual the metric where none is named
    */
-  constructor(ask, options, usual) {
+  constructor(ask, { earlyStopping, metrics }, usual) {
     this.#ask = ask;
-    this.#options = options;
-    this.#monitor = options?.monitor ?? usual;
+    this.#options = earlyStopping;
+    this.#metrics = metrics;
+    this.#monitor = earlyStopping?.monitor ?? usual;
   }
 
   /** Goes on from the best of a fit that was cut short, if it counts. @param {Best} [best] */
@@ -40,7 +42,7 @@ export class EarlyStopping {
     if (!this.#options) return false;
     const { patience, minDelta = 0, restoreBest = false } = this.#options;
     const monitor = this.#monitor;
-    const value = monitored('earlyStopping', metrics, monitor);
+    const value = monitored('earlyStopping', metrics, monitor, this.#metrics);
     if (!this.best || Number.isNaN(this.best.value) || value < this.best.value - minDelta) {
       if (restoreBest) await this.#ask('best', 'keep');
       this.best = { monitor, value, epoch, kept: restoreBest };

@@ -111,7 +111,7 @@ class Fit {
     this.#batchSize = batchSize;
     const [training, heldOut] = splitData(data, validation, graph.inputs);
     this.#validation = heldOut;
-    this.#earlyStopping = new EarlyStopping(ask, options.earlyStopping, this.#usualMonitor);
+    this.#earlyStopping = new EarlyStopping(ask, options, this.#usualMonitor);
     if (heldOut && !info.eval) throw invalid('fit: validation needs a session with an evalModel');
     const measures = measuresOf(info, metrics);
     this.#measures = trainingMeasures(measures, graph, metrics, heldOut !== undefined);
@@ -457,7 +457,7 @@ class Fit {
     const event = { ...this.#progress(), loss: metrics.loss, metrics };
     this.#history.epochs.push(event);
     const stop = (await this.#earlyStopping.see(metrics, this.#epoch)) ? 'early-stopping' : undefined;
-    this.#plateau?.see(metrics, this.#usualMonitor);
+    this.#plateau?.see(metrics, this.#usualMonitor, this.#options.metrics);
     this.#tally = new Tally(this.#measures);
     if (!stop && this.#epoch + 1 < this.#extent.epochs) {
       await this.#enterNextEpoch();

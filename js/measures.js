@@ -4,7 +4,7 @@
  */
 
 import { TrainletError } from './errors.js';
-import { scoresOf } from './predicted.js';
+import { probabilitiesOf, scoresOf } from './predicted.js';
 
 /** @import { TypedArray } from './types.js' */
 /** @import { PlainTensor } from './protocol.js' */
@@ -19,11 +19,13 @@ import { scoresOf } from './predicted.js';
  * @property {string} name
  * @property {'classes' | 'numbers'} labels what it compares with
  * @property {boolean} [isArray] it tells more than a number
+ * @property {boolean} higherIsBetter for whatever waits for a better epoch
  * @property {(prediction: Prediction, labels: Labels, of: Of) => number[]} count the sums of a batch
  * @property {(sums: number[]) => number | number[] | number[][] | undefined} tell nothing where nothing has counted
  */
 
 const BINS = 15;
+const THRESHOLDS = 200; // of keras.metrics.AUC
 
 /**
  * Each label that counts with its row of scores; one that is ignored or no class does not.
@@ -147,13 +149,93 @@ function calibrationError(sums) {
     : undefined;
 }
 
-/** @type {Measure['count']} */
-function countDistances({ data, dims }, { data: wanted, dims: targets }) {
+// ── The area under the ROC curve of each class against the others ──
+
+/**
+ * For each class and each bin between two thresholds of its probability: the examples of that class, and all others.
+ * @type {Measure['count']}
+ */
+function countRanks(prediction, labels, of) {
+  /** @type {[number, Float64Array][]} */
+  const examples = [];
+  const classes = visitRows(prediction, labels, of, (label, row) =>
+    examples.push([label, probabilitiesOf(of.areScores ? row : scoresOf(row))]),
+  );
+  const sums = new Array(2 * THRESHOLDS * classes).fill(0);
+  for (const [label, probabilities] of examples)
+    probabilities.forEach((p, c) => {
+      const bin = Math.min(THRESHOLDS - 1, Math.max(1, Math.ceil(p * (THRESHOLDS - 1))));
+      sums[2 * (c * THRESHOLDS + bin) + Number(label !== c)]++;
+    });
+  return sums;
+}
+
+/** The mean over classes that some examples have and others have not. @param {number[]} sums */
+function areaUnderCurve(sums) {
+  const classes = Array.from({ length: sums.length / THRESHOLDS / 2 }, (_, c) =>
+    areaOf(sums.slice(2 * c * THRESHOLDS, 2 * (c + 1) * THRESHOLDS)),
+  );
+  const areas = classes.filter((area) => !Number.isNaN(area));
+  return areas.length ? areas.reduce((sum, area) => sum + area) / areas.length : undefined;
+}
+
+/** By trapezoids; NaN where all or none are of the class. @param {number[]} bins */
+function areaOf(bins) {
+  let [right, wrong, area] = [0, 0, 0];
+  for (let bin = THRESHOLDS - 1; bin >= 0; bin--) {
+    const [more, others] = [bins[2 * bin], bins[2 * bin + 1]];
+    area += others * (right + more / 2);
+    right += more;
+    wrong += others;
+  }
+  return area / (right * wrong);
+}
+
+// ── Of numbers ──
+
+/** @param {Prediction} prediction @param {Labels} targets */
+function checkTargets({ data, dims }, { data: wanted, dims: targets }) {
   if (data.length !== wanted.length)
     throw new TrainletError('invalid-feed', `metrics: targets [${targets}] do not fit the prediction [${dims}]`);
+}
+
+/**
+ * The sum of what each number adds, and their count.
+ * @param {(found: number, wanted: number) => number} differ
+ * @returns {Measure['count']}
+ */
+const countErrors = (differ) => (prediction, targets) => {
+  checkTargets(prediction, targets);
   let sum = 0;
-  for (let i = 0; i < data.length; i++) sum += Math.abs(Number(data[i]) - Number(wanted[i]));
-  return [sum, data.length];
+  prediction.data.forEach((found, i) => (sum += differ(Number(found), Number(targets.data[i]))));
+  return [sum, prediction.data.length];
+};
+
+/** For each column: rows, squared errors, targets, squared targets. @type {Measure['count']} */
+function countVariances(prediction, targets) {
+  checkTargets(prediction, targets);
+  const { data, dims } = prediction;
+  const columns = dims.slice(1).reduce((product, d) => product * d, 1);
+  const sums = new Array(4 * columns).fill(0);
+  for (let i = 0; i < data.length; i++) {
+    const [at, found, wanted] = [4 * (i % columns), Number(data[i]), Number(targets.data[i])];
+    sums[at]++;
+    sums[at + 1] += (found - wanted) ** 2;
+    sums[at + 2] += wanted;
+    sums[at + 3] += wanted ** 2;
+  }
+  return sums;
+}
+
+/** The mean over columns; of targets that are all equal 1 if they are met, else 0. @param {number[]} sums */
+function determination(sums) {
+  const columns = Array.from({ length: sums.length / 4 }, (_, c) => {
+    const [count, errors, total, squares] = sums.slice(4 * c, 4 * c + 4);
+    const spread = squares - total ** 2 / count;
+    if (spread > count * Number.EPSILON * squares) return 1 - errors / spread;
+    return Number(errors === 0);
+  });
+  return sums[0] ? columns.reduce((sum, one) => sum + one) / columns.length : undefined;
 }
 
 /** @param {number[]} sums */
@@ -162,22 +244,39 @@ const meanOf = ([sum, count]) => (count ? sum / count : undefined);
 /** @type {Record<string, Omit<Measure, 'name'>>} */
 const MEASURES = {
   ...Object.fromEntries(
-    Object.keys(RATES).flatMap((rate) => [
-      [rate, { labels: 'classes', count: countByClass, tell: (/** @type {number[]} */ sums) => macro(rate, sums) }],
-      [
-        `${rate}-per-class`,
-        {
-          labels: 'classes',
-          isArray: true,
-          count: countByClass,
-          tell: (/** @type {number[]} */ sums) => ratesOf(rate, sums),
-        },
-      ],
-    ]),
+    Object.keys(RATES).flatMap((rate) => {
+      const shared = /** @type {const} */ ({ labels: 'classes', count: countByClass, higherIsBetter: true });
+      return [
+        [rate, { ...shared, tell: (/** @type {number[]} */ sums) => macro(rate, sums) }],
+        [
+          `${rate}-per-class`,
+          { ...shared, isArray: true, tell: (/** @type {number[]} */ sums) => ratesOf(rate, sums) },
+        ],
+      ];
+    }),
   ),
-  'confusion-matrix': { labels: 'classes', isArray: true, count: countConfusions, tell: matrixOf },
-  'calibration-error': { labels: 'classes', count: countBins, tell: calibrationError },
-  mae: { labels: 'numbers', count: countDistances, tell: meanOf },
+  'confusion-matrix': {
+    labels: 'classes',
+    isArray: true,
+    count: countConfusions,
+    tell: matrixOf,
+    higherIsBetter: true,
+  },
+  'calibration-error': { labels: 'classes', count: countBins, tell: calibrationError, higherIsBetter: false },
+  auc: { labels: 'classes', count: countRanks, tell: areaUnderCurve, higherIsBetter: true },
+  mae: {
+    labels: 'numbers',
+    count: countErrors((found, wanted) => Math.abs(found - wanted)),
+    tell: meanOf,
+    higherIsBetter: false,
+  },
+  mape: {
+    labels: 'numbers',
+    count: countErrors((found, wanted) => Math.abs(found - wanted) / Math.max(Math.abs(wanted), Number.EPSILON)),
+    tell: meanOf,
+    higherIsBetter: false,
+  },
+  r2: { labels: 'numbers', count: countVariances, tell: determination, higherIsBetter: true },
 };
 
 export const measureNames = () => ['top-K-accuracy', ...Object.keys(MEASURES)];
@@ -185,6 +284,6 @@ export const measureNames = () => ['top-K-accuracy', ...Object.keys(MEASURES)];
 /** By its name, if there is one. @param {string} name @returns {Measure | undefined} */
 export function measureNamed(name) {
   const [, k] = /^top-([1-9]\d*)-accuracy$/.exec(name) ?? [];
-  if (k) return { name, labels: 'classes', count: countTop(Number(k)), tell: meanOf };
+  if (k) return { name, labels: 'classes', count: countTop(Number(k)), tell: meanOf, higherIsBetter: true };
   return Object.hasOwn(MEASURES, name) ? { name, ...MEASURES[name] } : undefined;
 }

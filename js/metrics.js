@@ -24,13 +24,30 @@ import { Tensor } from './tensor.js';
  * @property {CustomMetric[]} custom
  */
 
-const NAMES = ['loss', 'accuracy', 'perplexity', 'bits-per-byte'];
+/** Metrics that are no measure of a prediction by itself, and whether a larger one is better. */
+const HIGHER_IS_BETTER = { loss: false, accuracy: true, perplexity: false, 'bits-per-byte': false };
+const NAMES = Object.keys(HIGHER_IS_BETTER);
 
 /** @param {string} name */
 function named(name) {
   const found = measureNamed(name);
   if (found) return found;
   throw invalid(`there is no metric '${name}'; there are ${[...NAMES, ...measureNames()].join(', ')}`);
+}
+
+/**
+ * @param {string} where for whom it is asked
+ * @param {string} monitor a metric of an epoch
+ * @param {Metrics} [metrics] the option
+ * @returns {boolean}
+ */
+export function isHigherBetter(where, monitor, metrics = []) {
+  const name = monitor.replace(/^val_/, '');
+  const custom = metrics.find((metric) => typeof metric !== 'string' && metric.name === name);
+  const row = custom ?? measureNamed(name) ?? { higherIsBetter: new Map(Object.entries(HIGHER_IS_BETTER)).get(name) };
+  const { higherIsBetter } = /** @type {{ higherIsBetter?: boolean }} */ (row);
+  if (typeof higherIsBetter === 'boolean') return higherIsBetter;
+  throw invalid(`${where}: the metric '${name}' needs higherIsBetter, true or false, to be monitored`);
 }
 
 /** @param {CustomMetric} metric */

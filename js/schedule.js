@@ -6,7 +6,7 @@
 import { checkKeys, checkWhole, invalid } from './errors.js';
 import { monitored } from './monitor.js';
 
-/** @import { Schedule } from './types.js' */
+/** @import { FitOptions, Schedule } from './types.js' */
 /** @typedef {Extract<Schedule, { type: 'one-cycle' }>} OneCycle */
 /** @typedef {Extract<Schedule, { type: 'plateau' }>} PlateauSchedule */
 
@@ -119,10 +119,14 @@ export class Plateau {
     this.lr = Number(lr);
   }
 
-  /** @param {Record<string, number>} metrics of an epoch @param {string} usual which of them, if none was chosen */
-  see(metrics, usual) {
+  /**
+   * @param {Record<string, number>} metrics of an epoch
+   * @param {string} usual which of them, if none was chosen
+   * @param {FitOptions['metrics']} asked the option `metrics`
+   */
+  see(metrics, usual, asked) {
     const { factor, patience, minDelta, cooldown, minLr, monitor = usual } = this.#options;
-    const value = monitored('schedule', metrics, monitor);
+    const value = monitored('schedule', metrics, monitor, asked);
     const better = value < this.best - minDelta;
     if (better) this.best = value;
     this.bad = better || this.waits ? 0 : this.bad + 1;

@@ -1779,9 +1779,12 @@ export type Dataset =
  * `top-3-accuracy` and the like: where it is among the 3 largest. `precision`, `recall` and `f1` are means over the
  * classes that are a label or predicted, as scikit-learn's with `average='macro'` and `zero_division=0`.
  * `calibration-error`: by how much the softmax of the prediction misses the share of labels that are right, expected
- * over 15 bins. Labels that are ignored do not count, and weights make no difference. `perplexity`: e to the mean loss,
+ * over 15 bins. `auc`: the area under the ROC curve of each class against the others, the mean over the classes that
+ * some labels have and others have not, by 200 thresholds as in `keras.metrics.AUC`. Labels that are ignored do not
+ * count, and weights make no difference. `perplexity`: e to the mean loss,
  * where that is cross-entropy; `bits-per-byte`: its sum in bits over the option `bytes`, which does not depend on the
- * tokenizer (`evaluate` alone). `mae`: the mean distance from a `target` of numbers.
+ * tokenizer (`evaluate` alone). Of a `target` of numbers: `mae`, the mean distance; `mape`, the mean distance as a share of the
+ * target (0.1 is ten percent); `r2`, the coefficient of determination, the mean over columns: all as scikit-learn's.
  */
 export type Metric =
   | 'loss'
@@ -1793,7 +1796,10 @@ export type Metric =
   | 'recall'
   | 'f1'
   | 'calibration-error'
-  | 'mae';
+  | 'auc'
+  | 'mae'
+  | 'mape'
+  | 'r2';
 /**
  * Metrics of `evaluate` with a number for each class, 0 where there is none; `confusion-matrix` has a row for each
  * class of labels, which counts by predicted class.
@@ -1805,6 +1811,8 @@ export type ArrayMetric = 'precision-per-class' | 'recall-per-class' | 'f1-per-c
  */
 export interface CustomMetric {
   readonly name: string;
+  /** Whether a larger result is better; needed where `earlyStopping` or a 'plateau' schedule monitors the metric. */
+  readonly higherIsBetter?: boolean;
   updateState(labels: Tensor, predictions: Tensor): void;
   result(): number;
   resetState(): void;
@@ -1949,8 +1957,9 @@ export interface FitOptions {
    */
   augment?: readonly Augmentation[] | AugmentOptions;
   /**
-   * `monitor` is a metric of the epoch; default `val_loss` with validation, else `loss`. Accuracies, precision, recall
-   * and f1 are better when larger, all others when smaller. With `restoreBest`, a fit ends with the best epoch's
+   * `monitor` is a metric of the epoch; default `val_loss` with validation, else `loss`. Accuracies, precision, recall,
+   * f1, auc and r2 are better when larger, all others when smaller; a metric of your own says it in `higherIsBetter`.
+   * With `restoreBest`, a fit ends with the best epoch's
    * parameters; a fit that is cut short by `maxSteps` or
    * the signal keeps them, in its checkpoints too, for the fit that continues it.
    */

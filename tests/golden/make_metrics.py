@@ -1,11 +1,16 @@
-"""Writes metrics.json: what scikit-learn (1.9.1) says of predictions, by hand: `python3 make_metrics.py` where it is installed.
+"""Writes metrics.json: what scikit-learn (1.9.1) says of predictions, and Keras (3.15.1) of the area under the ROC curve:
+`python3 make_metrics.py` where both are installed.
 
 Scores (N, 5) and labels are formulas, those of make_w.py: element i is hash(seed, i). Labels agree with the largest score now and then,
 class 4 is no label, and class 3 is never predicted. The expected calibration error is by its definition (Guo et al. 2017, 15 bins).
 """
 import json
+import os
 from pathlib import Path
 
+os.environ.setdefault("KERAS_BACKEND", "torch")
+
+import keras
 import numpy as np
 from sklearn import metrics
 from sklearn.utils.class_weight import compute_class_weight
@@ -54,7 +59,19 @@ def told(scores, labels):
         result[f"{name}-per-class"] = score(labels, found, average=None, labels=every, zero_division=0).tolist()
     result["confusion-matrix"] = metrics.confusion_matrix(labels, found, labels=every).tolist()
     result["calibration-error"] = calibration_error(scores, labels)
+    result["auc"] = area_under_curve(scores, labels)
     return result
+
+
+def area_under_curve(scores, labels):
+    """Each class against the others, the mean over those that are a label."""
+    probabilities = np.exp(scores) / np.exp(scores).sum(1, keepdims=True)
+    areas = []
+    for label in np.unique(labels):
+        area = keras.metrics.AUC(num_thresholds=200, dtype="float64")
+        area.update_state(labels == label, probabilities[:, label])
+        areas.append(float(area.result()))
+    return float(np.mean(areas))
 
 
 def main():
@@ -65,7 +82,9 @@ def main():
     targets = 2 * units(4, N * CLASSES) - 1
     record = dict(n=N, classes=CLASSES, labels=labels.tolist(), all=told(scores, labels), ignoring1=told(scores[counts], labels[counts]),
                   balanced=dict(zip(present.tolist(), balanced.tolist())),
-                  mae=metrics.mean_absolute_error(targets, scores.reshape(-1)))
+                  mae=metrics.mean_absolute_error(targets, scores.reshape(-1)),
+                  mape=metrics.mean_absolute_percentage_error(targets, scores.reshape(-1)),
+                  r2=metrics.r2_score(targets.reshape(N, CLASSES), scores))
     (Path(__file__).resolve().parent / "metrics.json").write_text(json.dumps(record) + "\n")
     print(record["all"], record["mae"])
 

@@ -5,7 +5,7 @@ import { readFileSync } from 'node:fs';
 import test from 'node:test';
 import { generateArtifacts, Tensor, TrainingSession } from '../../js/index.js';
 import { measureNamed } from '../../js/measures.js';
-import { countRight } from '../../js/metrics.js';
+import { countRight, isHigherBetter } from '../../js/metrics.js';
 import { batchTensor, batchUnit } from '../golden/recipe.js';
 
 const golden = new URL('../golden/', import.meta.url);
@@ -34,7 +34,7 @@ for (const [what, of] of [
     const { right, counted } = countRight(prediction, labels, of);
     near(right / counted, wanted[what].accuracy, 'accuracy');
     const { accuracy, ...others } = wanted[what];
-    assert.equal(Object.keys(others).length, 10);
+    assert.equal(Object.keys(others).length, 11);
     for (const [name, want] of Object.entries(others)) {
       const { count, tell } = measureNamed(name);
       near(tell(count(prediction, labels, of)), want, name);
@@ -52,11 +52,46 @@ function transposed() {
   return { type: 'float32', data, dims: [1, C, N] };
 }
 
-test('mae is scikit-learn’s', () => {
+test('metrics of numbers are scikit-learn’s, over batches as well', () => {
   const targets = Float32Array.from({ length: N * C }, (_, i) => 2 * batchUnit(4, i) - 1);
-  const { count, tell } = measureNamed('mae');
-  near(tell(count(prediction, { data: targets, dims: [N, C] }, {})), wanted.mae, 'mae');
-  assert.throws(() => count(prediction, { data: targets.subarray(1), dims: [1] }, {}), /targets \[1\] do not fit/);
+  for (const name of ['mae', 'mape', 'r2']) {
+    const { count, tell } = measureNamed(name);
+    near(tell(count(prediction, { data: targets, dims: [N, C] }, {})), wanted[name], name);
+    const [half, rest] = [
+      [0, 100],
+      [100, N],
+    ].map(([from, to]) =>
+      count(
+        { type: 'float32', data: scores.subarray(from * C, to * C), dims: [to - from, C] },
+        { data: targets.subarray(from * C, to * C), dims: [to - from, C] },
+        {},
+      ),
+    );
+    near(tell(half.map((sum, i) => sum + rest[i])), wanted[name], name);
+    assert.throws(() => count(prediction, { data: targets.subarray(1), dims: [1] }, {}), /targets \[1\] do not fit/);
+  }
+});
+
+test('r2 of targets that are all equal is 1 or 0, as in scikit-learn', () => {
+  const { count, tell } = measureNamed('r2');
+  const seven = { type: 'float32', data: new Float32Array(5).fill(0.7), dims: [5] };
+  assert.equal(tell(count(seven, seven, {})), 1);
+  assert.equal(tell(count({ ...seven, data: Float32Array.of(0.7, 0.7, 1, 0.7, 0.7) }, seven, {})), 0);
+});
+
+test('what a larger number means is known of every metric, and asked of a custom one', () => {
+  const larger = ['accuracy', 'top-5-accuracy', 'precision', 'recall', 'f1', 'auc', 'r2'];
+  const smaller = ['loss', 'perplexity', 'bits-per-byte', 'calibration-error', 'mae', 'mape'];
+  for (const name of [...larger, ...smaller])
+    for (const monitor of [name, `val_${name}`])
+      assert.equal(isHigherBetter('here', monitor), larger.includes(name), monitor);
+  const custom = { name: 'my_accuracy', updateState() {}, result: () => 1, resetState() {} };
+  for (const higherIsBetter of [true, false])
+    assert.equal(isHigherBetter('here', 'val_my_accuracy', [{ ...custom, higherIsBetter }]), higherIsBetter);
+  assert.throws(() => isHigherBetter('earlyStopping', 'val_my_accuracy', ['f1', custom]), {
+    code: 'invalid-argument',
+    message: "earlyStopping: the metric 'my_accuracy' needs higherIsBetter, true or false, to be monitored",
+  });
 });
 
 test("classWeight 'balanced' is scikit-learn's", async () => {
@@ -162,7 +197,7 @@ test('fit tells them of training and validation, resumed to the bit', async (t) 
   if (stopped.stopped === 'early-stopping') assert.ok(last[1] <= last[0]);
 });
 
-test('mae of a regression, of training and of validation', async (t) => {
+test('metrics of a regression, of training and of validation, and monitors of one', async (t) => {
   const { session } = await create(t, 'regression.onnx', { loss: 'mse', additionalOutputs: ['logits'] });
   const x = tensorOf(batchTensor({ ...input, dims: [9] }, 20, 0));
   const target = tensorOf(batchTensor({ ...input, dims: [3], seed: 7 }, 20, 0));
@@ -172,6 +207,19 @@ test('mae of a regression, of training and of validation', async (t) => {
   near((await session.evaluate(given, { metrics: ['mae'], batchSize: 7 })).mae, mean, 'mae');
   const { epochs } = await session.fit(given, { metrics: ['mae'], validation: 0.5 });
   assert.ok(epochs[0].metrics.mae > 0 && epochs[0].metrics.val_mae > 0);
+  const skill = { name: 'skill', updateState() {}, result: () => 1, resetState() {} };
+  const monitors = (metric) =>
+    session.fit(given, {
+      epochs: 9,
+      metrics: [metric],
+      validation: 0.5,
+      earlyStopping: { patience: 2, monitor: 'val_skill' },
+    });
+  await assert.rejects(monitors(skill), /^TrainletError: earlyStopping: the metric 'skill' needs higherIsBetter/);
+  let result = 0; // it grows, so smaller is better ends early
+  const grows = { ...skill, result: () => ++result };
+  assert.equal((await monitors({ ...grows, higherIsBetter: true })).stopped, 'completed');
+  assert.equal((await monitors({ ...grows, higherIsBetter: false })).stopped, 'early-stopping');
 });
 
 test('metrics that cannot be are refused in a sentence', async (t) => {
