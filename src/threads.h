@@ -1,8 +1,11 @@
 /* Threads: one pool for the process (or the wasm memory); fork-join over chunks that only the problem determines.
  *
  *   threads_run(6, …)    caller   0 ── 1 ── 5 ┐
- *                        helper 1 2 ───── 3 ──┤ joined      each begins with neighbours, which its cache may hold from
- * the region before; helper 2 4 ──────────┘             who has none left takes the last of another's
+ *                        helper 1 2 ───── 3 ──┤ joined
+ *                        helper 2 4 ──────────┘
+ *
+ * Each thread begins with neighbours, which its cache may hold from the region before; a thread that has none left
+ * takes the last of another's.
  */
 #pragma once
 #include <stdbool.h>
@@ -34,9 +37,8 @@ bool threads_stopped(void);
 typedef void ThreadsRange(void *context, size_t from, size_t to);
 
 /* Runs task over all of 0 … items - 1 in ranges of at least `grain` items (the last may be shorter); long ones begin at
- * multiples of
- * 16. Few items are a single range, done by the caller: choose a grain that takes about ten µs. The ranges depend only
- * on items and grain. */
+ * multiples of 16. Few items are a single range, done by the caller: choose a grain that takes about ten µs. The ranges
+ * depend only on items and grain. */
 void threads_split(size_t items, size_t grain, ThreadsRange *task, void *context);
 
 /* The grain of items that are `numbers` numbers each, a number taking about a nanosecond. */

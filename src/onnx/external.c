@@ -1,8 +1,8 @@
 /* External data of ONNX models: tensors whose data lies in files of their own become tensors like any other, before
  * anything reads them.
  *
- *   data_location EXTERNAL, external_data {location, offset = 0, length = what the dims need} ─▶ raw_data, in place
- * where it is aligned */
+ *   data_location EXTERNAL, external_data {location, offset = 0, length = what the dims need}
+ *   ─▶ raw_data, in place where it is aligned */
 #include <stdio.h>
 #include <string.h>
 

@@ -1,8 +1,10 @@
 /* ORT format: ONNX Runtime's own files of models (.ort: FlatBuffers, identifier "ORTM"), turned into the form in which
  * ONNX files are parsed.
  *
- *   InferenceSession ─▶ Model ─▶ Graph ─▶ initializers, nodes (in any order), node_args (types of values), inputs,
- * outputs
+ *   InferenceSession ─▶ Model ─▶ Graph ─┬▶ initializers
+ *                                       ├▶ nodes (in any order)
+ *                                       ├▶ node_args (types of values)
+ *                                       └▶ inputs, outputs
  *
  * The runtime has already optimized such a graph: nodes are not sorted, and an activation may be fused into the node
  * before it. Field numbers: ONNX Runtime's ort.fbs. */

@@ -1,9 +1,13 @@
 /* Attention: softmax(scale · Q Kᵀ + mask) · V in pieces becomes Attention, and its gradient in pieces AttentionGrad, so
  * that the matrix of all scores is never kept. Transposes of heads and tokens around them become part of the layout.
  *
- *   Q ─▶ product ─▶ Mul ─▶ Where or Add ─▶ Softmax ─▶ product ─▶ Y        dQ ◀─ product ◀─ Mul ◀─ Where ◀─ SoftmaxGrad
- * ◀─ product ◀─ dY K ──▶                                             ▲                   dK ◀─ product ◀─┘ │ ▲ V dV ◀─
- * product ◀────────────────────┴── Softmax   V
+ *   Q ─▶ product ─▶ Mul ─▶ Where or Add ─▶ Softmax ─▶ product ─▶ Y
+ *   K ──▶                                             ▲
+ *                                                     V
+ *
+ *   dQ ◀─ product ◀─ Mul ◀─ Where ◀─ SoftmaxGrad ◀─ product ◀─ dY
+ *   dK ◀─ product ◀─┘                  │             ▲
+ *   dV ◀─ product ◀────────────────────┴── Softmax   V
  */
 #include <math.h>
 

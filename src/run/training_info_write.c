@@ -1,8 +1,8 @@
 /* Training info, written: a session's training in ONNX's terms: Gradient, an optimizer node for each parameter, the
  * state as initializers.
  *
- *   joined graph ─▶ loss ─▶ Gradient ─▶ <w>_grad ─▶ Adam | Momentum | Adagrad | PyTorchAdam | Sub ─▶ <w>_new, which w
- * becomes
+ *   joined graph ─▶ loss ─▶ Gradient ─▶ <w>_grad ─▶ Adam | Momentum | Adagrad | PyTorchAdam | Sub ─▶ <w>_new
+ *   update_binding: w ← <w>_new
  */
 #include <math.h>
 #include <string.h>

@@ -1,8 +1,9 @@
 /* Artifacts: an inference model becomes ONNX Runtime's four training artifacts.
  *
- *   model ─ mode_copy ─ loss ─▶ eval model
- *         ─ mode_copy ─ loss ─ passes that recognise operators in their pieces ─ backward ─ accumulators ─▶ train model
- * options ─▶ optimizer model └─ parameters ─▶ checkpoint
+ *   model ─┬─ mode_copy ─ loss ─▶ eval model
+ *          ├─ mode_copy ─ loss ─ passes that recognise operators in their pieces ─ backward ─ accumulators ─▶ train model
+ *          └─ parameters ─▶ checkpoint
+ *   options ─▶ optimizer model
  *
  * A model with a training_info may bring loss, parameters and optimizer itself (train/training_info.h).
  */

@@ -1,7 +1,7 @@
 /* Training info: what ONNX's training_info asks for, in our terms: the loss, what trains, the optimizer and its state.
  *
- *   model ∪ algorithm ─▶ Gradient(xs, y) ─▶ Adam | Momentum | Adagrad | Sub(x, Mul(lr, g)) ─▶ update_binding x ← new x,
- * v ← new v, T ← T + 1
+ *   model ∪ algorithm ─▶ Gradient(xs, y) ─▶ Adam | Momentum | Adagrad | Sub(x, Mul(lr, g)) ─▶ update_binding
+ *   update_binding: x ← new x, v ← new v, T ← T + 1
  */
 #pragma once
 #include "onnx/onnx.h"

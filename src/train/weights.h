@@ -1,7 +1,6 @@
 /* Weights: who reads a model's parameters, and as what.
  *
- *   initializer ─▶ nodes of constants alone (Transpose, Cast, the norm of a weight …) ─▶ node that reads a weight, a
- * bias …
+ *   initializer ─▶ nodes of constants alone (Transpose, Cast, norm of a weight …) ─▶ node that reads a weight, a bias …
  *
  * What an operator's inputs are, it says itself (Op.weights, .biases, .scales). */
 #pragma once

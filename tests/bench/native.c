@@ -1,7 +1,7 @@
 /* The engine without wasm, for the benchmark: trains on one batch and says how long the steps took.
  *
- *   bench_native train|model FOLDER THREADS NAME:TYPE:DIMS …      TYPE: ONNX's number; DIMS: 64,784; the tensor's bytes
- * are FOLDER/NAME.bin
+ *   bench_native train|model FOLDER THREADS NAME:TYPE:DIMS …
+ *   TYPE: ONNX's number; DIMS: 64,784; the tensor's bytes are FOLDER/NAME.bin
  *
  * Each line on stdin is a number of steps; each answer is the ms of one step and the last loss (of a model: its first
  * output's first number). */

@@ -107,6 +107,23 @@ test('only database.js touches IndexedDB', async () => {
   assert.deepEqual(await filesWith(['js'], /\.js$/, /indexedDB|IDBKeyRange/), [path.join('js', 'database.js')]);
 });
 
+test('a drawing in a comment is not torn: no sentence follows it on the next line', async () => {
+  const drawing = /^ *(?:\/?\*|\/\/) {3,}\S.*[─│┌┐└┘├┤┴┬┼▶◀▲▼]/;
+  const sentence = /^ *(?:\*|\/\/) \S/;
+  const torn = [];
+  let drawings = 0;
+  for (const file of await filesWith(['src', 'wasm', 'js', 'tests', 'web-demo'], /\.(c|h|m?js|ts)$/, /[─▶]/)) {
+    const lines = (await readFile(path.join(ROOT, file), 'utf8')).split('\n');
+    lines.slice(1).forEach((line, i) => {
+      if (!drawing.test(lines[i])) return;
+      drawings++;
+      if (!lines[i].trimEnd().endsWith('*/') && sentence.test(line)) torn.push(`${file}:${i + 2}: ${line}`);
+    });
+  }
+  assert.ok(drawings > 50, `${drawings} lines of drawings`);
+  assert.deepEqual(torn, []);
+});
+
 test('the first line of a file says what it is', async () => {
   const all = await filesWith(['js'], /\.(js|d\.ts)$/, /./);
   assert.deepEqual(await filesWith(['js'], /\.(js|d\.ts)$/, /^(#!.*\n)?\/\*\*[^@]+[.:]/), all);

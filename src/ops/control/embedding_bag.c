@@ -1,7 +1,7 @@
 /* Embedding bag: rows of a table, summed up, averaged, or their maximum taken in bags that begin at offsets.
  *
- *   offsets (B + 1)  0 2 3 5   ─▶ bag of each row  0 0 1 2 2   ─▶ y[bag] += row   (B bags, and one for what is left
- * out)
+ *   offsets (B + 1)  0 2 3 5   ─▶ bag of each row  0 0 1 2 2   ─▶ y[bag] += row
+ *   (B bags, and one for rows that are left out)
  */
 #include "ops/control/embedding_bag.h"
 

@@ -1,7 +1,7 @@
 /* Scan: the nodes of its subgraph once for each element along an axis of its scanned inputs, one after another.
  *
- *   in:  states[], scanned[] ─▶ body(states[], element of each scanned[]) ─▶ states[], made[]   out: states[], made[]
- * stacked
+ *   states[], scanned[] ─▶ body(states[], element of each scanned[]) ─▶ states[], made[]
+ *   after the last element ─▶ states[], made[] stacked
  *
  * Before opset 9, everything has a batch as axis 0, and the scanned axis is 1. */
 #include "graph/upgrade.h"

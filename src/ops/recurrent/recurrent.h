@@ -1,13 +1,13 @@
 /* Recurrent: what LSTM, GRU and RNN share. A row of X is one step of one example; for each row, forward keeps what
  * backward needs:
  *
- *   kept (directions, rows of X, slots · hidden):   gates after their activations │ what the cell adds │ state before
- * the step
+ *   kept (directions, rows of X, slots · hidden):
+ *   │ gates after their activations │ what the cell adds │ state before the step │
  *
- *   1. gates = X Wᵀ + bias, one product for all steps            backward, the other way round:
- *   2. step by step: gates += state Rᵀ, then the cell            2. step by step: the cell's dgates, then dstate +=
- * dgates R
- *                                                                1. dW = dgatesᵀ X, dR = dgatesᵀ states, dX = dgates W
+ *   forward   1. gates = X Wᵀ + bias, one product for all steps
+ *             2. step by step: gates += state Rᵀ, then the cell
+ *   backward  2. step by step: the cell's dgates, then dstate += dgates R
+ *             1. dW = dgatesᵀ X, dR = dgatesᵀ states, dX = dgates W
  *
  * R is packed once for all steps; a chunk of a step is some hidden units: their products, then their cells. A row past
  * its example's sequence_lens leaves the state as it is and gives 0.

@@ -1,8 +1,8 @@
 /* TfIdfVectorizer: how often each n-gram of a pool occurs in a row, items up to `max_skip_count` apart: TF counts, IDF
  * weighs 1, TFIDF both.
  *
- *   pool    unigrams │ bigrams │ …    ngram_counts says where each length begins, ngram_indexes which column of y each
- * n-gram counts in
+ *   pool    unigrams │ bigrams │ …    ngram_counts says where each length begins,
+ *                                     ngram_indexes which column of y each n-gram counts in
  *   items   an item is the number of its first place in the pool
  *   levels  of each length the n-grams, and the beginnings of longer ones: (the one it prolongs, its last item)
  */

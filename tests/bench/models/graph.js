@@ -1,7 +1,7 @@
 // A network as a plain list of ONNX nodes with deterministic weights, so that every contender trains the same one.
 //
 //   graph.nodes: { op, inputs, outputs, attributes } in order;  graph.weights: name → { type, dims, data };
-// graph.shapes: value → dims at this batch
+//   graph.shapes: value → dims at this batch
 
 import { batchUnit } from '../../golden/recipe.js';
 import { onnxFile } from './onnx_file.js';
