@@ -85,14 +85,13 @@ static Status clone_node(Graph *to, Node *n) {
   for (int i = 0; i < n->in_count; i++) in[i] = twin_of(to, n->in[i]);
   for (int i = 0; i < n->out_count; i++) names[i] = n->out[i] && !n->out[i]->pin ? n->out[i]->name : "";
   to->module = n->module;
+  int first = to->node_count;
   if (n->deferred.waits)
     TRY(graph_add(
         to, &(Added){n->op, n->name, in, n->in_count, names, n->out_count, n->attrs, n->attr_count, n->deferred.done}));
-  else {
-    Node *copy = graph_node(to, n->op, n->name, in, n->in_count, names, n->out_count, n->attrs, n->attr_count);
-    if (!copy) return to->error->status;
-    copy->stream = n->stream;
-  }
+  else if (!graph_node(to, n->op, n->name, in, n->in_count, names, n->out_count, n->attrs, n->attr_count))
+    return to->error->status;
+  if (to->node_count == first + 1) to->nodes[first]->stream = n->stream;
   for (int i = 0; i < n->out_count; i++)
     if (*names[i]) n->out[i]->twin = graph_find(to, names[i]);
   return STATUS_OK;

@@ -1,6 +1,8 @@
 /* Compose: nodes that many compositions emit. */
 #include "graph/compose.h"
 
+#include "graph/known.h"
+
 #include <string.h>
 
 Value *compose_number(Compose *c, Value *like, double x) {
@@ -95,6 +97,20 @@ Value *compose_dim(Compose *c, Value *x, int axis, bool vector) {
 Status compose_want_number(const Compose *c, int input, int axis) {
   if (dim_is_number(compose_shape(c, input)->dim[axis])) return STATUS_OK;
   return node_await(c->node, input, "dimension %d of input %d must be known before the run", axis, input);
+}
+
+bool compose_is_early(const Compose *c) {
+  const Node *n = c->node;
+  for (int i = 0; i < n->in_count && !c->graph->waiting.allowed; i++)
+    if (has_in(n, i) && !known_data(n->in[i])) return true;
+  return false;
+}
+
+Status compose_later(Compose *c) {
+  const Node *n = c->node;
+  Node *itself = graph_node(c->graph, n->op, NULL, n->in, n->in_count, NULL, n->out_count, n->attrs, n->attr_count);
+  for (int i = 0; itself && i < n->out_count; i++) c->out[i] = itself->out[i];
+  return c->graph->error->status;
 }
 
 Value *compose_normalize(Compose *c, Value *x, double epsilon) {

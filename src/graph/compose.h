@@ -31,6 +31,10 @@ Status compose_want_number(const Compose *c, int input, int axis);
 Value *compose_normalize(Compose *c, Value *x, double epsilon);
 /* 0, 1 … count-1 as int64, where count is a scalar. */
 Value *compose_range(Compose *c, Value *count);
+/* Before a session binds the graph, contents of an input that sizes follow from may be missing. */
+bool compose_is_early(const Compose *c);
+/* The node as it is, by its infer: a clone with numbers composes it once the contents are computed (node_later). */
+Status compose_later(Compose *c);
 static inline const Shape *compose_shape(const Compose *c, int input) { return &c->node->in[input]->shape; }
 static inline Value *compose_in(const Compose *c, int i) { return has_in(c->node, i) ? c->node->in[i] : NULL; }
 static inline Status compose_done(Compose *c, Value *y) { return c->out[0] = y, c->graph->error->status; }

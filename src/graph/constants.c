@@ -90,12 +90,12 @@ Graph *constants_bind(Constants *c, Graph *g, Arena *arena, Error *error) {
 
 Graph *constants_settle(Graph *g, Arena *arena, Error *error) {
   g->waiting.allowed = false;
-  bool settled = !g->waiting.open;
+  if (g->waiting.open && !(g = clone(g, arena, error, NULL))) return NULL; /* refused by the first node that waits */
+  bool settled = true;
   for (int i = 0; i < g->value_count; i++) {
     const Value *v = g->values[i];
     settled &= v->kind != VALUE_SEQUENCE && v->type != DTYPE_STRING && !(v->kind == VALUE_INPUT && v->declared);
   }
-  if (!settled && g->waiting.open) clone(g, arena, error, NULL); /* refused by the first node that waits */
   return settled ? g : NULL;
 }
 

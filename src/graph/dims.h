@@ -6,9 +6,8 @@
  * False when the numbers do not divide or overflow. */
 bool dims_divide(Graph *g, const Dim *a, int a_count, const Dim *b, int b_count, Dim *out);
 
-/* For contents (a shape, starts, …) that an infer needs: like node_known, but while the graph's inputs still have
- * symbols in their shapes, contents that depend on these may be missing: then the result is STATUS_OK and *dims is
- * NULL. */
+/* For contents (a shape, starts, …) that an infer needs: like node_known, but in a graph that no session has bound
+ * yet, contents that depend on what is fed may be missing: then the result is STATUS_OK and *dims is NULL. */
 Status dims_known(const Node *n, int input, const Dim **dims, int *count);
 
 /* Whether both may be the same number: a symbol may turn out to be any number. */

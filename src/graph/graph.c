@@ -394,6 +394,7 @@ Graph *graph_new_like(const Graph *g, Arena *arena, Error *error) {
     if (graph_set_metadata(to, g->metadata.keys[i], g->metadata.texts[i]) != STATUS_OK) return NULL;
   to->rng = g->rng;
   to->waiting.allowed = g->waiting.allowed;
+  to->predicts = g->predicts;
   to->inlined = g->inlined;
   to->work_ahead = g->work_ahead;
   to->work_composed = g->work_composed;

@@ -199,6 +199,7 @@ struct Graph {
   const ThreadsStop *stop;          /* of the run for which it is planned; NULL: none */
   int inlined;                      /* how much of subgraphs was added (graph/subgraph.h) */
   Waiting waiting;
+  bool predicts;      /* of a model for inference: Dropout drops nothing */
   Node *composing;    /* the node that is being made of others, the outermost; NULL: none */
   const char *module; /* Node.module of the nodes that are added next */
   struct {

@@ -145,6 +145,13 @@ Status node_contents(const Node *n, int input, const void **data) {
   return node_await(n, input, UNKNOWN, input, n->in[input]->name);
 }
 
+Status node_later(const Node *n, Dim *size) {
+  int i = 0;
+  if (!n->graph->waiting.allowed) return *size = graph_fresh_dim(n->graph), STATUS_OK;
+  while (i + 1 < n->in_count && (!has_in(n, i) || n->in[i]->kind == VALUE_CONSTANT)) i++;
+  return node_await(n, i, UNKNOWN, i, n->in[i]->name);
+}
+
 Status node_known(const Node *n, int input, const Dim **dims, int *count) {
   if (!has_in(n, input)) return node_invalid(n, "input %d must be there", input);
   if (!known_of(n->in[input])) return node_await(n, input, UNKNOWN, input, n->in[input]->name);

@@ -195,6 +195,9 @@ Status node_axis(const Node *n, int64_t axis, int rank, int *out); /* negative a
 Status node_known(const Node *n, int input, const Dim **dims, int *count);
 /* The same for contents that are not dims, of any size. */
 Status node_contents(const Node *n, int input, const void **data);
+/* For a size that depends on the contents of inputs, as an infer gives it beside a composition that knows them: a new
+ * symbol, or where a session can compute the contents, STATUS_LATER. */
+Status node_later(const Node *n, Dim *size);
 /* When this input's contents are missing: STATUS_LATER if the node can wait until a session has computed them, else
  * unsupported-op with the sentence. */
 Status node_await(const Node *n, int input, const char *format, ...) __attribute__((format(printf, 3, 4)));

@@ -492,7 +492,7 @@ static Graph *read_model(const uint8_t *bytes, size_t count, const External *ext
               .error = error,
               .trains = training != NULL,
               .keeps_merged = keeps};
-  if (g) g->waiting.allowed = defers;
+  if (g) g->waiting.allowed = defers, g->predicts = defers && !training;
   if (!g || read_graph(&r, model) != STATUS_OK) return NULL;
   if (training) onnx_training_read(model, arena, training);
   return g;

@@ -4,6 +4,7 @@
 
 #include <string.h>
 
+#include "graph/op.h"
 #include "graph/sequence.h"
 #include "graph/subgraph.h"
 #include "graph/strings.h"
@@ -85,8 +86,16 @@ Value **stages_spread(Graph *g) {
   return asked;
 }
 
+/* The run itself moves running statistics. */
+static void leave_updates(Graph *stage) {
+  for (int i = 0; i < stage->node_count; i++)
+    for (int k = 0; k < stage->nodes[i]->out_count && k < UPDATES_MAX; k++)
+      if (stage->nodes[i]->op->updates[k] > 0) stage->nodes[i]->out[k] = NULL;
+}
+
 static Status run_stage(Stages *s, Graph *stage, Block *memory, Error *error) {
   Program program;
+  leave_updates(stage);
   TRY(plan(stage, false, &program));
   if (!block_reserve(memory, program.arena_bytes))
     return error_set(error, STATUS_OUT_OF_MEMORY, NULL, "the shapes of this model are computed, which needs %zu bytes",
@@ -106,13 +115,12 @@ static Status pin_values(Stages *s, Graph *g, Value *const *values, int most, Ar
   Arena scratch = {0};
   Block memory = {0};
   Stages of = *s;
-  of.graph = g;
-  of.numbers = NULL;
   int count = 0;
   Value **wanted = ARENA_ARRAY(&scratch, Value *, most);
   for (int i = 0; i < most && wanted; i++)
     if (values[i]) wanted[count++] = values[i];
-  Graph *stage = wanted ? stages_clone(&of, &scratch, error, wanted, count) : NULL;
+  Graph *stage = wanted ? graph_clone(g, &scratch, error, NULL, wanted, count) : NULL;
+  stage = stages_clone(&of, stage, &scratch, error);
   Value **asked = stage ? stages_spread(stage) : NULL;
   s->inlined = of.inlined;
   s->work = of.work;
@@ -218,8 +226,7 @@ static int run_loops(Stages *s, Graph *g, Arena *arena, Error *error) {
 
 /* Each clone is made from the previous one, so that the nodes which replaced a subgraph stay. A node that has shapes
  * but waits for nothing that can be computed is reported by the caller. */
-Graph *stages_clone(Stages *s, Arena *arena, Error *error, Value *const *wanted, int wanted_count) {
-  Graph *clone = graph_clone(s->graph, arena, error, s->numbers, wanted, wanted_count);
+Graph *stages_clone(Stages *s, Graph *clone, Arena *arena, Error *error) {
   while (clone && clone->waiting.open) {
     Awaited awaited;
     if (!awaited_of(clone, arena, &awaited)) return NULL;
@@ -231,7 +238,7 @@ Graph *stages_clone(Stages *s, Arena *arena, Error *error, Value *const *wanted,
       return error_set(error, STATUS_UNSUPPORTED_OP, NULL,
                        "shapes of the model depend on values inside of one operator"),
              NULL;
-    clone = graph_clone(clone, arena, error, NULL, clone->outputs, wanted_count);
+    clone = graph_clone(clone, arena, error, NULL, clone->outputs, clone->output_count);
   }
   return clone;
 }

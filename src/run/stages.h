@@ -10,18 +10,16 @@
 #include "graph/graph.h"
 #include "threads.h"
 
-/* Like graph_clone, for an open graph: `attach` points the inputs of a stage at what was fed. */
 typedef struct Stages {
-  Graph *graph;
-  const Dim *numbers;
-  void (*attach)(void *context, Graph *stage);
+  void (*attach)(void *context, Graph *stage); /* points the inputs of a stage at what was fed */
   void *context;
   bool computed; /* set if contents were pinned: the clone is valid only for these */
   const ThreadsStop *stop;
   double work_limit, work; /* multiply-adds that the stages may take, and have taken: plan_check_work */
   int inlined;             /* of the Loops that were run, all together: SUBGRAPH_RUN_MAX */
 } Stages;
-Graph *stages_clone(Stages *s, Arena *arena, Error *error, Value *const *wanted, int wanted_count);
+/* The clone in which nothing waits any more, of a clone in which something may. */
+Graph *stages_clone(Stages *s, Graph *clone, Arena *arena, Error *error);
 /* Makes the items of sequences the graph's outputs, and gives the outputs as they were asked for; NULL when memory is
  * out. */
 Value **stages_spread(Graph *g);

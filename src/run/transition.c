@@ -93,14 +93,13 @@ static Dim *bind_symbols(const Request *r, Arena *arena, Error *error) {
   return numbers;
 }
 
-/* Checks that every input which the bound graph reads was fed, or every input at all if a stage may read it. An
- * optional need not be. */
+/* Checks that every input which the bound graph reads was fed. An optional need not be. */
 static Status check_fed(const Request *r, Error *error) {
   char dims[SHAPE_TEXT];
   for (int i = 0; i < r->graph->input_count; i++) {
     const Value *v = r->graph->inputs[i];
     const Declared *d = v->declared;
-    if (r->feeds[i].fed || (d && d->optional) || !(v->twin || r->graph->waiting.open)) continue;
+    if (r->feeds[i].fed || (d && d->optional) || !v->twin) continue;
     if (d)
       return error_set(error, STATUS_INVALID_FEED, NULL, "input '%.100s' (a %s of %s) is missing", v->name,
                        d->sequence ? "sequence" : "map", dtype_name(d->type));
@@ -187,31 +186,27 @@ static void attach_stage(void *context, Graph *stage) {
   for (int i = 0; i < r->graph->input_count; i++) feed_attach(&r->feeds[i], stage);
 }
 
-/* The graph with numbers for symbols, and with the contents on which shapes depend. Whether they do may only be known
- * once symbols are numbers. */
+/* The graph with numbers for symbols, and with the contents on which shapes depend. Once symbols are numbers, every
+ * graph may wait for these: sizes that were symbols while gradients were made of it depend on what is fed. */
 static Graph *bind_open(const Request *r, CachedProgram *c, const Dim *numbers, Value *const *wanted, int count,
                         Error *error) {
   r->graph->work_limit = r->work_limit;
   r->graph->stop = r->stop;
   r->graph->work_composed = 0;
-  if (!r->graph->waiting.open) {
-    Graph *bound = graph_clone(r->graph, &c->arena, error, numbers, wanted, count);
-    if (!bound || !bound->waiting.open) return bound;
-    r->graph->waiting.open = true;
-  }
+  bool allowed = r->graph->waiting.allowed;
+  r->graph->waiting.allowed = true;
+  Graph *bound = graph_clone(r->graph, &c->arena, error, numbers, wanted, count);
+  r->graph->waiting.allowed = allowed;
+  if (!bound || !bound->waiting.open) return bound;
   if (check_fed(r, error) != STATUS_OK) return NULL;
   if (r->only_plans)
     return error_set(error, STATUS_UNSUPPORTED_OP, NULL,
                      "shapes depend on computed values, so without weights nothing can be planned"),
            NULL;
   if (!part_stages) return part_missing(error, "shapes that depend on computed values"), NULL;
-  Stages stages = {.graph = r->graph,
-                   .numbers = numbers,
-                   .work_limit = r->work_limit,
-                   .attach = attach_stage,
-                   .context = (void *)(uintptr_t)r,
-                   .stop = r->stop};
-  Graph *bound = part_stages(&stages, &c->arena, error, wanted, count);
+  Stages stages = {
+      .work_limit = r->work_limit, .attach = attach_stage, .context = (void *)(uintptr_t)r, .stop = r->stop};
+  bound = part_stages(&stages, bound, &c->arena, error);
   c->for_once = stages.computed;
   c->stage_work = stages.work;
   return bound;

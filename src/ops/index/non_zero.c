@@ -15,6 +15,7 @@ static Status non_zero_compose(Compose *c) {
   const Shape *x = compose_shape(c, 0);
   const void *data;
   size_t count, item = dtype_bytes(c->node->in[0]->type), found = 0;
+  if (compose_is_early(c)) return compose_later(c);
   TRY(node_contents(c->node, 0, &data));
   if (!shape_count(x, &count)) return STATUS_OUT_OF_MEMORY;
   for (size_t i = 0; i < count; i++) found += is_set(data, i, c->node->in[0]->type, item);
@@ -32,11 +33,18 @@ static Status non_zero_compose(Compose *c) {
   return compose_done(c, name ? graph_constant(c->graph, name, DTYPE_INT64, &y, at) : NULL);
 }
 
+static Status non_zero_infer(Node *n) {
+  Shape y = SHAPE(n->in[0]->shape.rank, 0);
+  TRY(node_later(n, &y.dim[1]));
+  return node_output(n, 0, DTYPE_INT64, &y);
+}
+
 OPERATOR(non_zero) = {
     .name = "NonZero",
     .since = {9, 13},
     .inputs = {1, 1},
     .flags = OP_ANY_TYPE,
+    .infer = non_zero_infer,
     .compose = non_zero_compose,
     .cases = CASES({"f32[2,2]=1,0,1,1", .no_grad = "positions"}),
 };

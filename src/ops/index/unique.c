@@ -118,6 +118,7 @@ static Status unique_compose(Compose *c) {
   Groups found = {0};
   int axis = 0;
   bool flat = node_attr(n, "axis", ATTR_INT) == NULL;
+  if (compose_is_early(c)) return compose_later(c);
   TRY(node_contents(n, 0, &s.data));
   if (!flat) TRY(node_axis(n, node_int(n, "axis", 0), x->shape.rank, &axis));
   if (flat) s.dim = shape_elements(&x->shape);
@@ -136,12 +137,31 @@ static Status unique_compose(Compose *c) {
       c, emit_with(g, "Gather", ATTRS(attr_of_int("axis", axis)), from, emit_ints(g, found.first, (int)found.groups)));
 }
 
+static Status unique_infer(Node *n) {
+  const Shape *x = &n->in[0]->shape;
+  Shape y = SHAPE(0), groups = SHAPE(0), group = SHAPE(0);
+  int axis = 0;
+  size_t count;
+  TRY(node_later(n, &groups.dim[0]));
+  if (node_attr(n, "axis", ATTR_INT)) {
+    TRY(node_axis(n, node_int(n, "axis", 0), x->rank, &axis));
+    y = *x;
+    group.dim[0] = x->dim[axis];
+  } else group.dim[0] = shape_count(x, &count) ? (Dim)count : graph_fresh_dim(n->graph);
+  y.dim[axis] = groups.dim[0];
+  TRY(node_output(n, 0, n->in[0]->type, &y));
+  TRY(node_output(n, 1, DTYPE_INT64, &groups));
+  TRY(node_output(n, 2, DTYPE_INT64, &group));
+  return node_output(n, 3, DTYPE_INT64, &groups);
+}
+
 OPERATOR(unique) = {
     .name = "Unique",
     .since = {11},
     .inputs = {1, 1},
     .outputs = {1, 4},
     .flags = OP_ANY_TYPE,
+    .infer = unique_infer,
     .compose = unique_compose,
     .cases = CASES({"f32[6]=2,1,1,3,4,3", "", 0, 4, "constant"}, {"f32[6]=2,1,1,3,4,3", "sorted=0", 0, 4, "constant"},
                    {"i64[3,3]=1,0,0,1,0,0,2,3,4", "axis=0", 0, 4, "constant"},

@@ -20,7 +20,7 @@ static Status dropout_infer(Node *n) {
   TRY(node_want_type(n, 2, DTYPE_BOOL));
   TRY(want_scalar(n, 1));
   TRY(want_scalar(n, 2));
-  if (has_in(n, 2) && n->graph->waiting.allowed) n->in[2] = NULL;
+  if (has_in(n, 2) && n->graph->predicts) n->in[2] = NULL;
   TRY(node_output(n, 0, DTYPE_FLOAT32, &n->in[0]->shape));
   return node_output(n, 1, DTYPE_BOOL, &n->in[0]->shape);
 }

@@ -125,6 +125,7 @@ static Status non_max_suppression_compose(Compose *c) {
   TRY(node_want_float(n, 1));
   TRY(node_want_rank(n, 0, 3, 3));
   TRY(node_want_rank(n, 1, 3, 3));
+  if (compose_is_early(c)) return compose_later(c);
   TRY(node_contents(n, 0, &boxes));
   TRY(node_contents(n, 1, &scores));
   TRY(read_rule(n, &rule));
@@ -133,10 +134,17 @@ static Status non_max_suppression_compose(Compose *c) {
   return suppress(c, &rule, boxes, scores, &c->out[0]);
 }
 
+static Status non_max_suppression_infer(Node *n) {
+  Shape y = SHAPE(0, 3);
+  TRY(node_later(n, &y.dim[0]));
+  return node_output(n, 0, DTYPE_INT64, &y);
+}
+
 OPERATOR(non_max_suppression) = {
     .name = "NonMaxSuppression",
     .since = {10, 11},
     .inputs = {2, 5},
+    .infer = non_max_suppression_infer,
     .compose = non_max_suppression_compose,
     .cases = CASES({"f32[1,6,4]=0,0,1,1,0,0.1,1,1.1,0,-0.1,1,0.9,0,10,1,11,0,10.1,1,11.1,0,100,1,101 "
                     "f32[1,1,6]=0.9,0.75,0.6,0.95,0.5,0.3 i64[1]=3 f32[1]=0.5 f32[1]=0.4",
