@@ -298,7 +298,7 @@ async function sumOf(where, session, { ask, info, lora }, weights) {
 /** @param {Uint8Array} bytes @returns {Record<string, any>} */
 function parsed(bytes) {
   try {
-    const config = JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(bytes));
+    const config = JSON.parse(new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(bytes));
     if (config && typeof config === 'object' && !Array.isArray(config)) return config;
   } catch {
     // told below

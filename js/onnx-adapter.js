@@ -138,6 +138,8 @@ class Reader {
   table(at) {
     const vtable = this.#check(at - this.int32(at), 4);
     const bytes = this.view.getUint16(vtable, true);
+    if (bytes % 2) throw this.bad(`has at byte ${vtable} a table of ${bytes} bytes`);
+    this.#check(vtable, bytes);
     return (field, read) => {
       const entry = 4 + 2 * field;
       const offset = entry + 2 <= bytes ? this.view.getUint16(this.#check(vtable + entry, 2), true) : 0;
@@ -154,9 +156,11 @@ class Reader {
     return [this.#check(at + 4, count * each), count];
   }
 
-  /** @param {number} at */
+  /** A zero follows. @param {number} at */
   text(at) {
-    return this.letters(...this.vector(at, 1));
+    const [from, count] = this.vector(at, 1);
+    if (this.#bytes[from + count] !== 0) throw this.bad(`has at byte ${from} a text without an end`);
+    return this.letters(from, count);
   }
 
   /** @param {number} at */

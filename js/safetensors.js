@@ -67,12 +67,31 @@ function startOf(bytes, total, bad) {
 /** @param {Uint8Array} bytes @param {Bad} bad @returns {Record<string, any>} */
 function headerOf(bytes, bad) {
   try {
-    const header = JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(bytes));
-    if (header && typeof header === 'object' && !Array.isArray(header)) return header;
+    const text = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(bytes);
+    const header = JSON.parse(text);
+    if (isObject(header) && isPlain(header, text)) return header;
   } catch {
     // told below
   }
   throw bad('its header is no JSON object: it is no safetensors file');
+}
+
+/** @param {unknown} value */
+const isObject = (value) => Boolean(value) && typeof value === 'object' && !Array.isArray(value);
+
+/**
+ * What JSON.parse takes and the format's own reader does not: a key twice, half a letter, a number with a fraction, notes
+ * that are no texts.
+ * @param {Record<string, any>} header @param {string} text
+ */
+function isPlain(header, text) {
+  const notes = header.__metadata__ ?? {};
+  const keys = [header, ...Object.values(header)].flatMap((one) => (isObject(one) ? Object.keys(one) : []));
+  const others = text.replace(/"(?:[^"\\]|\\.)*"/g, '');
+  const isOnce = others.split(':').length - 1 === keys.length;
+  const texts = [...keys, ...Object.values(notes)];
+  const isText = (/** @type {unknown} */ one) => typeof one === 'string' && !/\p{Surrogate}/u.test(one);
+  return isObject(notes) && isOnce && texts.every(isText) && !/\d[.e]|-/i.test(others);
 }
 
 /** @param {Record<string, any>} header @param {number} bytes after it @param {Bad} bad */
@@ -88,11 +107,13 @@ function placeOf(bad, name, entry) {
   const { dtype, shape, data_offsets: offsets } = entry ?? {};
   const isCount = (/** @type {unknown} */ n) => Number.isSafeInteger(n) && /** @type {number} */ (n) >= 0;
   const whole = Array.isArray(shape) && shape.every(isCount) && Array.isArray(offsets) && offsets.length === 2;
-  if (!whole || !offsets.every(isCount)) throw bad(`tensor '${name}' has no shape, or no place`);
+  if (!whole || !offsets.every(isCount) || typeof dtype !== 'string')
+    throw bad(`tensor '${name}' has no type, no shape, or no place`);
   const isFloat = Object.hasOwn(BYTES, dtype);
   const count = shape.reduce((/** @type {number} */ a, /** @type {number} */ b) => a * b, 1);
   const [from, to] = offsets;
-  if (to < from || (isFloat && to - from !== count * BYTES[dtype]))
+  if (to < from) throw bad(`tensor '${name}' ends at byte ${to}, and begins at ${from}`);
+  if (isFloat && to - from !== count * BYTES[dtype])
     throw bad(`tensor '${name}' of [${shape}] has ${to - from} bytes, and needs ${count * BYTES[dtype]}`);
   return { name, dtype, dims: /** @type {number[]} */ (shape), from, to, count, isFloat };
 }
@@ -176,9 +197,9 @@ export function toHalf(x) {
   const size = Math.abs(x);
   if (Number.isNaN(x)) return 0x7e00;
   if (size >= 65520) return sign | 0x7c00;
-  const exponent = Math.max(-14, Math.floor(Math.log2(size || 1)));
+  const exponent = Math.max(-14, Math.floor(Math.log2(size)));
   const steps = nearestEven(size * 2 ** (10 - exponent)); // 1024 to 2048 of them, or fewer below the normal ones
-  return sign | (steps < 1024 ? steps : steps + (exponent + 14) * 1024);
+  return sign | (steps + (exponent + 14) * 1024);
 }
 
 /**

@@ -44,8 +44,38 @@ const WAYS = [
 ];
 
 /** One to four damages of a copy. @param {Uint8Array} whole @param {(below: number) => number} random */
-export function mutate(whole, random) {
+export function mutate(whole, random, ways = WAYS) {
   let bytes = Buffer.from(whole);
-  for (let n = 1 + random(4); n > 0 && bytes.length; n--) bytes = WAYS[random(WAYS.length)](bytes, random);
+  for (let n = 1 + random(4); n > 0 && bytes.length; n--) bytes = ways[random(ways.length)](bytes, random);
   return bytes;
 }
+
+const VALUES = [
+  '0',
+  '-1',
+  '7',
+  '0.5',
+  '1e999',
+  '5e8',
+  'null',
+  'true',
+  '"x"',
+  '""',
+  '[]',
+  '[1]',
+  '{}',
+  '{"fc1": 3}',
+  '["fc1"]',
+];
+
+/** Another value at one of the places of JSON that have one. */
+function otherValue(bytes, random) {
+  const text = bytes.toString('latin1');
+  const places = [...text.matchAll(/(?<=: ?|[[,]\s*)(?:"[^"]*"|[-\w.]+|\[\]|\{\})/g)];
+  if (!places.length) return bytes;
+  const { index, 0: old } = places[random(places.length)];
+  return Buffer.from(text.slice(0, index) + VALUES[random(VALUES.length)] + text.slice(index + old.length), 'latin1');
+}
+
+/** The same of JSON, most often a value in the place of another. */
+export const mutateText = (whole, random) => mutate(whole, random, random(4) ? [otherValue] : WAYS);

@@ -9,7 +9,8 @@ import { TrainletError } from '../../js/errors.js';
 import { readSamples } from '../../js/sample-file.js';
 import { SampleStore } from '../../js/sample-store.js';
 import { Tensor } from '../../js/tensor.js';
-import { mutate, randomFrom } from './mutate.js';
+import { adapterTargets } from './adapters.js';
+import { mutate as damage, randomFrom } from './mutate.js';
 
 const MOST_MS = 2000;
 const MOST_BYTES = 2 ** 30;
@@ -67,6 +68,7 @@ export async function targetsIn(folder) {
     'JSON lines': { seed: Buffer.from(LINES), read: inFile('a.jsonl', String, whole) },
     samples: { seed: await exported(folder), fix: sumUp, read: take },
     'samples, sealed': { seed: await exported(folder), read: readSamples },
+    ...(await adapterTargets()),
   };
 }
 
@@ -75,12 +77,15 @@ export async function targetsIn(folder) {
  * @param {number} runs of each target
  * @param {number} seed
  * @param {(name: string, bytes: Uint8Array) => unknown} [accepted] is handed what was read
+ * @param {string} [only] the name of one target
  */
-export async function damageAll(folder, runs, seed, accepted = () => {}) {
+export async function damageAll(folder, runs, seed, accepted = () => {}, only = undefined) {
   const rows = [];
-  for (const [name, { seed: whole, read, fix = (bytes) => bytes }] of Object.entries(await targetsIn(folder))) {
+  for (const [name, target] of Object.entries(await targetsIn(folder))) {
+    if (only && only !== name) continue;
+    const { seed: whole, read, mutate = damage, fix = (bytes) => bytes } = target;
     const random = randomFrom(seed);
-    await read(Buffer.from(whole)); // undamaged
+    await read(fix(Buffer.from(whole))); // undamaged
     const row = { name, runs, read: 0, slowest: 0, faults: [] };
     for (let i = 0; i < runs; i++) {
       const bytes = fix(mutate(whole, random));
