@@ -21,7 +21,7 @@ export function functionsOf(bare) {
 }
 
 /** The place of the bracket that closes the one at `at`. */
-function matching(bare, at) {
+export function matching(bare, at) {
   let depth = 0;
   for (let i = at; i < bare.length; i++) {
     if ('([{'.includes(bare[i])) depth++;
@@ -188,7 +188,8 @@ function argumentsOf(bare, at) {
   return args;
 }
 
-function otherNumbers(number) {
+/** @param {string} number @returns {string[]} */
+export function otherNumbers(number) {
   if (/^\d+$/.test(number)) return number === '0' ? ['1'] : [String(Number(number) + 1), String(Number(number) - 1)];
   const x = Number(number);
   return x === 0 ? ['1.0'] : [String(x * 2).replace(/^(\d+)$/, '$1.0'), x === 1 ? '0.5' : '1.0'];

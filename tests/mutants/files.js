@@ -1,0 +1,227 @@
+// Mutates the files that read what comes from outside and keep what was learned, in C and JavaScript, one change at a
+// time, and counts the changes that the tests near them notice.
+
+import { spawn } from 'node:child_process';
+import { createHash } from 'node:crypto';
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { basename, join } from 'node:path';
+import { parseArgs } from 'node:util';
+import { transformSync } from 'esbuild';
+import { Failure, root, run, runMain, say } from '../../wasm/tools.mjs';
+import { changesOf } from './changes.js';
+
+const HELP = `npm run mutants:files -- [options] [part of a file's name …]
+
+  --sample 40     about so many mutants of each file, the same ones every time, instead of every one
+  --jobs 2        so many at a time
+  --limit 60      seconds a test program may take
+  --list          the mutants, without running them
+  --survivors     only those that survived the last time (build/mutants-files.json)
+`;
+/** The tests near each file, the quickest first: programs of tests/c, or files of tests/js. */
+const NEAR = {
+  'src/run/adapters.c': ['adapter_checkpoints', 'adapters'],
+  'src/train/quantize.c': ['tuning'],
+  'src/compact/read.c': ['compact', 'trainer'],
+  'src/compact/write.c': ['compact'],
+  'js/saver.js': ['saver'],
+  'js/safetensors.js': ['safetensors'],
+  'js/fine-tune.js': ['fine-tune-plan', 'fine-tune', 'tuning'],
+  'js/adapter.js': ['adapters', 'hostile-adapters', 'lora'],
+  'js/adapter-metadata.js': ['hostile-adapters'],
+  'js/peft-config.js': ['hostile-adapters', 'lora'],
+};
+const BUILD = join(root, 'build/test');
+const WORK = join(root, 'build/mutants-files');
+const RESULTS = join(root, 'build/mutants-files.json');
+const PASSES = 0.95;
+const COLUMNS = ['killed', 'survived', 'equivalent', 'dropped'];
+
+/** The compiler's commands, by unit. @type {Map<string, string>} */
+const commands = new Map();
+const isC = (file) => file.endsWith('.c');
+const described = (m) => `${m.file}:${m.line} (${m.kind})\n  - ${m.before}\n  + ${m.after}`;
+/** What equivalent-files.json may call it: the change, or its line, where no change of it matters. */
+const namesOf = ({ id }) => [id, id.split('  ⇒  ')[0]];
+
+await runMain(main);
+
+async function main() {
+  const text = (value) => ({ type: 'string', default: value });
+  const { values, positionals } = parseArgs({
+    allowPositionals: true,
+    options: {
+      help: { type: 'boolean' },
+      sample: { type: 'string' },
+      jobs: text('2'),
+      limit: text('60'),
+      list: { type: 'boolean' },
+      survivors: { type: 'boolean' },
+    },
+  });
+  if (values.help) return process.stdout.write(HELP);
+  const files = Object.keys(NEAR).filter(
+    (file) => !positionals.length || positionals.some((part) => file.includes(part)),
+  );
+  let mutants = files.flatMap((file) => mutantsOf(file, Number(values.sample ?? Infinity)));
+  if (values.survivors) mutants = mutants.filter(({ id }) => survivedBefore().has(id));
+  if (values.list) return mutants.forEach((m) => console.log(described(m)));
+  if (files.some(isC)) build(files);
+  const equivalent = readEquivalent();
+  for (const m of mutants) if (namesOf(m).some((name) => equivalent.has(name))) m.result = 'equivalent';
+  say(`${mutants.length} mutants of ${files.length} files.`);
+  await runAll(mutants, Number(values.jobs), Number(values.limit) * 1000);
+  report(files, mutants);
+}
+
+/** The C tests with their sanitizers, as npm test has them. @param {string[]} files */
+function build(files) {
+  const programs = [...new Set(files.filter(isC).flatMap((file) => NEAR[file]))].map((name) => `test_${name}`);
+  say('Building the tests …');
+  run('cmake-test', 'CMake could not configure build/test', 'cmake', [
+    '-S',
+    root,
+    '-B',
+    BUILD,
+    '-G',
+    'Ninja',
+    '-DTRAINLET_SANITIZE=ON',
+  ]);
+  run('build-test', 'The tests could not be built', 'cmake', ['--build', BUILD, '--target', ...programs]);
+}
+
+// ── which ──
+
+/** @param {string} file @param {number} most so many, chosen by their text */
+function mutantsOf(file, most) {
+  const text = readFileSync(join(root, file), 'utf8');
+  const squeeze = (s) => s.replace(/\s+/g, ' ').trim();
+  const all = changesOf(text).map(({ at, length, to, kind }) => {
+    const [from, end] = [text.lastIndexOf('\n', at) + 1, text.indexOf('\n', at + length)];
+    const before = squeeze(text.slice(from, end));
+    const after = squeeze(text.slice(from, at) + to + text.slice(at + length, end));
+    const line = text.slice(0, from).split('\n').length;
+    const id = `${basename(file)}: ${before}  ⇒  ${after}`;
+    return { file, line, kind, before, after, id, mutated: text.slice(0, at) + to + text.slice(at + length) };
+  });
+  const hash = (s) => createHash('sha1').update(s).digest('hex');
+  return all.sort((a, b) => (hash(a.id) < hash(b.id) ? -1 : 1)).slice(0, most);
+}
+
+/** @returns {Map<string, string>} the reason by the mutant's name */
+function readEquivalent() {
+  const reasons = JSON.parse(readFileSync(new URL('equivalent-files.json', import.meta.url), 'utf8'));
+  return new Map(Object.entries(reasons).flatMap(([reason, ids]) => ids.map((id) => [id, reason])));
+}
+
+/** Ids of the last run's survivors. */
+function survivedBefore() {
+  const before = JSON.parse(readFileSync(RESULTS, 'utf8'));
+  return new Set(before.filter(({ result }) => result === 'survived').map(({ id }) => id));
+}
+
+// ── what becomes of them ──
+
+async function runAll(mutants, jobs, limit) {
+  const waiting = mutants.filter((m) => !m.result);
+  const worker = async (job) => {
+    mkdirSync(join(WORK, job), { recursive: true });
+    for (let m = waiting.shift(); m; m = waiting.shift()) {
+      m.result = await (isC(m.file) ? outcomeOfC : outcomeOfScript)(m, join(WORK, job), limit);
+      if (m.result === 'survived') say(`survives: ${described(m)}`);
+    }
+  };
+  await Promise.all(Array.from({ length: jobs }, (_, job) => worker(`job${job}`)));
+}
+
+/** The compiler's command for a unit, without its last words, -o OBJECT -c FILE. @param {string} file */
+function commandOf(file) {
+  if (!commands.size)
+    for (const { file: unit, command } of JSON.parse(readFileSync(join(BUILD, 'compile_commands.json'), 'utf8')))
+      commands.set(unit, command.replace(/ -g\b/, '').replace(/ -o \S+ -c \S+$/, ''));
+  return commands.get(join(root, file));
+}
+
+async function outcomeOfC(m, folder, limit) {
+  const [source, object] = [join(folder, basename(m.file)), join(folder, 'mutant.o')];
+  writeFileSync(source, m.mutated);
+  if (!(await runs('sh', ['-c', `${commandOf(m.file)} -w -o ${object} -c ${source}`], limit)).ok) return 'dropped';
+  for (const name of NEAR[m.file]) {
+    const program = join(folder, name);
+    const parts = [`CMakeFiles/test_${name}.dir/tests/c/${name}.c.o`, object, 'libtest_parts.a', 'libtrainlet.a'];
+    const link = `cc -s -fsanitize=address,undefined ${parts.join(' ')} -lm -lpthread -o ${program}`;
+    if (!(await runs('sh', ['-c', `cd ${BUILD} && ${link}`], limit)).ok) return 'dropped';
+    if (!(await runs(program, [], limit)).ok) return 'killed';
+  }
+  return (await codeOf(m, m.mutated, folder)) === (await codeOf(m, undefined, folder)) ? 'dropped' : 'survived';
+}
+
+/** What the compiler makes of it without the sanitizers, which keep each place. */
+async function codeOf(m, text, folder) {
+  const [source, object] = [join(folder, basename(m.file)), join(folder, 'plain.o')];
+  writeFileSync(source, text ?? readFileSync(join(root, m.file)));
+  const plain = commandOf(m.file).replace(/ -fsanitize=\S+| -fno-sanitize\S+/g, '');
+  await runs('sh', ['-c', `${plain} -w -O2 -o ${object} -c ${source}`], 60_000);
+  return createHash('sha1').update(readFileSync(object)).digest('hex');
+}
+
+async function outcomeOfScript(m, folder, limit) {
+  const minified = (text) => transformSync(text, { minify: true, logLevel: 'silent' }).code;
+  try {
+    if (minified(m.mutated) === minified(readFileSync(join(root, m.file), 'utf8'))) return 'dropped';
+  } catch {
+    return 'dropped'; /* no program at all */
+  }
+  const text = join(folder, basename(m.file));
+  writeFileSync(text, m.mutated);
+  const env = { MUTATED_FILE: join(root, m.file), MUTATED_TEXT: text };
+  const how = ['--import', join(root, 'tests/mutants/mutated.js')];
+  for (const name of NEAR[m.file])
+    if (!(await runs(process.execPath, [...how, `tests/js/${name}.test.js`], limit, env)).ok) return 'killed';
+  return 'survived';
+}
+
+/** Ends at the first test that fails. @returns {Promise<{ ok: boolean }>} */
+function runs(program, args, limit, env = {}) {
+  return new Promise((resolve) => {
+    const child = spawn(program, args, {
+      cwd: root,
+      env: { ...process.env, ...env },
+      stdio: ['ignore', 'pipe', 'ignore'],
+    });
+    const timer = setTimeout(() => child.kill('SIGKILL'), limit);
+    child.stdout.on('data', (piece) => {
+      if (/^(?:FAILED|\s*not ok|\s*✖)/m.test(String(piece))) child.kill('SIGKILL');
+    });
+    child.on('error', () => resolve({ ok: false }));
+    child.on('close', (code) => {
+      clearTimeout(timer);
+      resolve({ ok: code === 0 });
+    });
+  });
+}
+
+// ── the table ──
+
+/** What became of them, beside those of earlier runs. */
+function keep(mutants) {
+  const ids = new Set(mutants.map(({ id }) => id));
+  const earlier = existsSync(RESULTS) ? JSON.parse(readFileSync(RESULTS, 'utf8')).filter(({ id }) => !ids.has(id)) : [];
+  writeFileSync(RESULTS, JSON.stringify([...earlier, ...mutants.map(({ mutated, ...m }) => m)], null, 1));
+}
+
+function report(files, mutants) {
+  const width = Math.max(...files.map((file) => file.length));
+  const low = [];
+  console.log(`${'file'.padEnd(width)}  made  ${COLUMNS.join('  ')}  %`);
+  for (const file of files) {
+    const own = mutants.filter((m) => m.file === file);
+    const [killed, survived, ...rest] = COLUMNS.map((result) => own.filter((m) => m.result === result).length);
+    const share = killed / (killed + survived);
+    if (share < PASSES) low.push(file);
+    const cells = [own.length, killed, survived, ...rest, (100 * share).toFixed(1)];
+    console.log(file.padEnd(width), ...cells.map((cell) => String(cell).padStart(6)));
+  }
+  keep(mutants);
+  if (low.length) throw new Failure(`Fewer than ${100 * PASSES} % are killed in ${low.join(', ')}.`);
+}
