@@ -200,7 +200,7 @@ export function bind(feeds, inputs) {
 
 /** @param {ValueInfo} input @param {unknown} value */
 function checkFeed(input, value) {
-  const { name, type, sequence, map } = input;
+  const { name, type, dims, sequence, map } = input;
   const what = `input '${name}'`;
   const one = (/** @type {string} */ title, /** @type {unknown} */ given) => {
     const tensor = check(title, given);
@@ -210,10 +210,10 @@ function checkFeed(input, value) {
   };
   if (sequence && Array.isArray(value)) return value.map((item, i) => one(`${what}, item ${i}`, item));
   if (sequence) throw bad(`${what} is a sequence: it must be an array of tensors`);
-  if (Array.isArray(value)) throw bad(`${what} must be a tensor, not an array: new Tensor('${type}', elements, dims)`);
-  if (ArrayBuffer.isView(value))
-    throw bad(`${what} must be a tensor, not ${nameOf(value)}: new Tensor(elements, dims)`);
-  const tensor = one(what, value);
+  const plain = value !== undefined && typeof value !== 'object';
+  if (Array.isArray(value) || ArrayBuffer.isView(value) || (plain && dims.length))
+    throw bad(`${what} must be a tensor, not ${nameOf(value)}: new Tensor('${type}', elements, dims)`);
+  const tensor = one(what, plain ? new Tensor(/** @type {any} */ (type), /** @type {any} */ ([value]), []) : value);
   return takesIndices(input) ? indicesOf(what, /** @type {Taken<TypedArray>} */ (tensor), input) : tensor;
 }
 

@@ -267,10 +267,15 @@ export interface TensorLike {
  * arrays are copied, never transferred. Nested objects and arrays are read as flat names: `{ past: [{ key }] }` feeds
  * the input `past.0.key`. An input that is a sequence takes an array of tensors, `[]` for an empty one. An input that
  * is a map takes a Map: its keys are strings, or bigints for int64, its values numbers, bigints for int64, or strings.
+ * An input without dims takes a plain value: `{ temperature: 0.7, steps: 3, greedy: true }`.
  */
 export type Feeds = Readonly<Record<string, Feed>>;
 export type Feed =
   | TensorLike
+  | number
+  | bigint
+  | boolean
+  | string
   | null
   | readonly Feed[]
   | ReadonlyMap<string | bigint, number | bigint | string>

@@ -30,8 +30,9 @@ export function check(inference: InferenceSession, training: TrainingSession, te
   // @ts-expect-error a number is no output
   inference.run<number>(feeds);
   const data: Dataset = { inputs: { past: [{ key: tensor }] }, labels: { labels: tensor } };
-  // @ts-expect-error a number is no tensor
-  inference.run({ past: [{ key: 1 }] });
+  inference.run({ past: [{ key: 1 }], greedy: true });
+  // @ts-expect-error a function is no tensor
+  inference.run({ past: [{ key: () => 1 }] });
   // @ts-expect-error a name is a string
   inference.run(feeds, { present: [{ key: 1 }] });
   return [data, inference.run(feeds, [['a'], { b: 'c' }])];

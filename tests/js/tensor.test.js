@@ -92,6 +92,32 @@ test('feeds are bound by name', () => {
   assert.deepEqual(bind({ labels: null, input }, INPUTS), [['input', { type, data, dims }]]);
 });
 
+test('an input without dims takes a plain value', () => {
+  const scalars = ['float32', 'int64', 'int32', 'bool', 'string'].map((type) => ({ name: type, type, dims: [] }));
+  const bound = bind({ float32: 0.5, int64: 3, int32: -1, bool: true, string: 'a' }, scalars);
+  assert.deepEqual(
+    bound.map(([, { type, data, dims }]) => [type, [...data], dims]),
+    [
+      ['float32', [0.5], []],
+      ['int64', [3n], []],
+      ['int32', [-1], []],
+      ['bool', [1], []],
+      ['string', ['a'], []],
+    ],
+  );
+  refused(() => bind({ int64: 3.5 }, scalars), /element 0 of the int64 tensor cannot be 3.5/);
+  for (const [labels, text] of [
+    [3, '3'],
+    ['a', "'a'"],
+    [[3], 'an array'],
+    [new Int32Array(1), 'an Int32Array'],
+  ])
+    assert.throws(() => bind({ labels }, INPUTS), {
+      code: 'invalid-feed',
+      message: `input 'labels' must be a tensor, not ${text}: new Tensor('int64', elements, dims)`,
+    });
+});
+
 test("onnxruntime's own tensors are accepted", () => {
   const input = new ort.Tensor('float32', new Float32Array([1, 2]), [1, 2]);
   const labels = new ort.Tensor('int64', new BigInt64Array([3n]), [1]);
