@@ -170,6 +170,10 @@ static void warn_of_shared(TrainletArtifacts *a, const bool *trained) {
         s.example->name, read_as_name(s.as), s.readers, s.copies);
 }
 
+/* How PyTorch's two exporters leave parameters as they are. */
+static const char as_in_training[] = "optimize=False after model.train()";
+static const char unfolded[] = "training=torch.onnx.TrainingMode.TRAINING, do_constant_folding=False";
+
 /* PyTorch's TorchScript exporter names so what it computed, a bias only where it folded; its exporter by dynamo says
  * what it did. */
 static const Value *find_folded(const TrainletArtifacts *a, const bool *trained) {
@@ -192,9 +196,7 @@ static void warn_of_folded(TrainletArtifacts *a, const bool *trained) {
     artifacts_warn(a,
                    "the exporter folded BatchNormalization into other layers, such as %s; to train with it, export "
                    "with %s",
-                   layer,
-                   a->model->folded ? "optimize=False after model.train()"
-                                    : "training=torch.onnx.TrainingMode.TRAINING, do_constant_folding=False");
+                   layer, a->model->folded ? as_in_training : unfolded);
 }
 
 /* Keras through TorchScript: (x - mean) · factor, both computed. */
@@ -220,14 +222,18 @@ static void warn_of_computed(TrainletArtifacts *a, const bool *trained) {
   for (int i = 0; i < a->model->value_count; i++) {
     const Value *v = a->model->values[i];
     const Value *from = v->computed_from ? graph_find(a->model, v->computed_from) : NULL;
-    if (!trained[i] || !v->computed_from || !(v->computed_changed || (from && from != v))) continue;
+    if (!trained[i] || !(v->computed_changed || (from && from != v))) continue;
     if (!count++) first = v;
   }
-  if (count)
-    artifacts_warn(a,
-                   "the exporter computed '%.100s' from the parameter '%.100s', and the result trains in its place (%d "
-                   "such); to train parameters themselves, export with optimize=False after model.train()",
-                   first->name, first->computed_from, count);
+  char from[ITEM_MAX];
+  if (!count) return;
+  if (first->computed_from)
+    snprintf(from, sizeof from, "'%.100s' from the parameter '%.100s'", first->name, first->computed_from);
+  else describe(a, first, from, sizeof from);
+  artifacts_warn(a,
+                 "the exporter computed %s, and the result trains in its place (%d such); to train parameters "
+                 "themselves, export with %s",
+                 from, count, first->computed_from ? as_in_training : unfolded);
 }
 
 /* Lost in a step that changes nothing yet, as a product with ones, or together with others that are equal. */

@@ -1,5 +1,6 @@
 #include "train/computed.h"
 
+#include <math.h>
 #include <string.h>
 
 #include "graph/notes.h"
@@ -23,11 +24,14 @@ static void all_read_instead(const Graph *m, int from, const Value *v, Value *ot
 /* ---- tied weights ---- */
 
 bool computed_is_transposed(const Value *v, const Value *of) {
-  if (v->shape.rank != 2 || of->shape.rank != 2 || v->shape.dim[0] != of->shape.dim[1] ||
-      v->shape.dim[1] != of->shape.dim[0])
+  const Shape *to = &v->shape, *from = &of->shape;
+  int last = to->rank - 1;
+  if (last < 1 || last > 2 || from->rank != to->rank || to->dim[last] != from->dim[last - 1] ||
+      to->dim[last - 1] != from->dim[last])
     return false;
   const float *x = v->data, *y = of->data;
-  size_t rows = (size_t)v->shape.dim[0], columns = (size_t)v->shape.dim[1];
+  size_t rows = (size_t)to->dim[last - 1], columns = (size_t)to->dim[last];
+  if (rows * columns != shape_elements(to) || rows * columns != shape_elements(from)) return false;
   for (size_t i = 0; x && y && i < rows; i++)
     for (size_t k = 0; k < columns; k++)
       if (memcmp(&x[i * columns + k], &y[k * rows + i], sizeof *x) != 0) return false;
@@ -47,7 +51,9 @@ void computed_read_instead(Graph *m, const Value *v, Value *made) {
 }
 
 static Status tie(Graph *m, Value *v, Value *to) {
-  Value *transposed = emit(m, "Transpose", to);
+  static const int64_t matrix[] = {1, 0}, one_matrix[] = {0, 2, 1};
+  int rank = v->shape.rank;
+  Value *transposed = emit_with(m, "Transpose", ATTRS(attr_of_ints("perm", rank == 2 ? matrix : one_matrix, rank)), to);
   if (!transposed) return out_of_memory(m);
   computed_read_instead(m, v, transposed);
   v->initializer = false; /* nothing reads it */
@@ -89,14 +95,16 @@ static bool has_holes(const Value *v) {
   return zeros > 0 && zeros < count;
 }
 
-/* TorchScript's exporter names by a number what it computed, and transposes what a MatMul reads. With a bias of that
- * kind it is a BatchNormalization's. */
-static bool is_masked(const Node *n) {
+/* TorchScript's exporter names so what it computed. */
+static bool is_made(const Value *v) {
   static const char made[] = "onnx::";
+  return v && mode_is_parameter(v) && strncmp(v->name, made, sizeof made - 1) == 0;
+}
+
+/* What a MatMul reads is transposed at least. With a bias of that kind it is a BatchNormalization's. */
+static bool is_masked(const Node *n) {
   bool product = n->op == &op_gemm ? node_int(n, "transB", 0) != 0 : n->op == &op_conv || n->op == &op_conv_transpose;
-  const Value *bias = n->in_count > 2 ? n->in[2] : NULL;
-  return product && mode_is_parameter(n->in[1]) && strncmp(n->in[1]->name, made, sizeof made - 1) == 0 &&
-         !(bias && strncmp(bias->name, made, sizeof made - 1) == 0) && has_holes(n->in[1]);
+  return product && is_made(n->in[1]) && !(n->in_count > 2 && is_made(n->in[2])) && has_holes(n->in[1]);
 }
 
 /* w · mask, of which the file has the product: its zeros stay. */
@@ -177,6 +185,38 @@ static Value *find_transposed(const Graph *m, const Value *v) {
   return NULL;
 }
 
+/* ---- numbers that tell ---- */
+
+/* A matrix that is symmetric or skew, or rows of which one comes again or all have the same sum, as a softmax or a
+ * standardization makes them. A diagonal or a permutation is how some layers begin. */
+static bool looks_computed(const Value *v) {
+  const float *x = v->data;
+  size_t count = shape_elements(&v->shape), rows = v->shape.rank > 1 ? (size_t)v->shape.dim[0] : 1;
+  size_t width = count / rows, numbers = 0;
+  bool square = rows == width, symmetric = square, skew = square, level = true, again = false;
+  float all = 0;
+  for (size_t i = 0; i < rows; i++) {
+    float sum = 0, size = 0;
+    for (size_t k = 0; k < width; k++) {
+      float here = x[i * width + k], there = square ? x[k * width + i] : 0;
+      symmetric &= here == there, skew &= here == -there || i == k;
+      sum += here, size += fabsf(here), numbers += here != 0;
+    }
+    if (i == 0) all = sum;
+    level &= fabsf(sum - all) <= 1e-5f * size;
+    again |= i && memcmp(x, x + i * width, width * sizeof *x) == 0;
+  }
+  return rows > 1 && numbers > rows && !is_uniform(v) && (symmetric || skew || level || again);
+}
+
+/* A weight of which that is so, or the scale of a normalization of weights. */
+static void note_computed(const Node *n) {
+  for (int i = 0; i < n->in_count; i++) {
+    bool scale = i == 1 && n->op == &op_batch_normalization && n->in[0]->kind == VALUE_CONSTANT;
+    if (is_made(n->in[i])) n->in[i]->computed_changed |= scale || (n->op->weights >> i & 1 && looks_computed(n->in[i]));
+  }
+}
+
 /* ---- padding ---- */
 
 /* The only row of zeros; -1: there is none, or more. */
@@ -212,10 +252,14 @@ Status computed_undo(Graph *m) {
     bool tied = from && from != v && mode_is_parameter(from) && computed_is_transposed(v, from);
     if (tied) TRY(tie(m, v, from));
     else if (v->computed_masked && has_holes(v)) TRY(mask(m, v));
-    else if (v->computed_from) TRY(reduce(m, v));
+    else if (v->computed_from) {
+      TRY(reduce(m, v));
+      v->computed_changed |= looks_computed(v);
+    }
   }
   for (int i = 0; i < m->node_count; i++) {
     TRY(note_padding(m, m->nodes[i]));
+    note_computed(m->nodes[i]);
     if (is_masked(m->nodes[i])) TRY(mask(m, m->nodes[i]->in[1]));
   }
   return STATUS_OK;

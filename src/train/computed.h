@@ -11,5 +11,5 @@
 Status computed_undo(Graph *m);
 /* The node that was added last, which makes `made` of v, goes before all others, and these read what it makes. */
 void computed_read_instead(Graph *m, const Value *v, Value *made);
-/* Whether matrix v has the numbers of `of`, transposed. */
+/* Tells whether v is a matrix, or (1, rows, columns), and has the numbers of `of`, transposed. */
 bool computed_is_transposed(const Value *v, const Value *of);

@@ -59,8 +59,9 @@ static Told told_again(const TrainletArtifacts *a, const Value *v) {
 Status artifacts_note_told(const TrainletArtifacts *a, Graph *g) {
   for (int i = 0; i < a->model->value_count; i++) {
     const Value *v = a->model->values[i];
-    if (!mode_is_parameter(v) || v->quantized) continue;
-    const char digit[] = {(char)('0' + told_again(a, v)), '\0'};
+    bool made = v->kind == VALUE_CONSTANT && !v->initializer && weights_learned(&a->weights, v); /* by a node */
+    if (!made && (!mode_is_parameter(v) || v->quantized)) continue;
+    const char digit[] = {(char)('0' + (made ? TOLD_NO_PARAMETER : told_again(a, v))), '\0'};
     if (*digit != '0') TRY(notes_add(g, TOLD_KEY, v->name, digit));
   }
   return STATUS_OK;

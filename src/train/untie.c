@@ -187,7 +187,10 @@ static void give(Graph *m, const Value *v, const Reading *r, Value *copy) {
 static Value *copy_of(Graph *m, const Value *v, const Reading *r) {
   const char *name = arena_print(m->arena, "%s.%s", r->node->name, read_as_name(r->as));
   Value *copy = name ? graph_constant(m, graph_fresh_name(m, name), v->type, &v->shape, v->data) : NULL;
-  if (copy) copy->initializer = true;
+  if (!copy) return NULL;
+  copy->initializer = true;
+  copy->computed_changed = is_replaced(r) && v->told == TOLD_ATTRIBUTE &&
+                           (r->as == READ_SCALE || r->as == READ_OPERAND);
   return copy;
 }
 
