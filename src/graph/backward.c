@@ -22,12 +22,15 @@ static void mark_dependent(Graph *g, Value *const *wrt, int count) {
   for (int i = 0; i < count; i++) wrt[i]->depends = true;
   for (int i = 0; i < g->node_count; i++) {
     const Node *n = g->nodes[i];
-    bool depends = false;
-    for (int k = 0; k < n->in_count; k++) depends |= n->in[k] && n->in[k]->depends;
+    bool depends = false, stretched = n->stretches;
+    for (int k = 0; k < n->in_count; k++)
+      if (n->in[k]) depends |= n->in[k]->depends, stretched |= n->in[k]->stretched;
     depends = depends && !is_detached(g, n);
     for (int k = 0; k < n->out_count; k++)
-      if (n->out[k])
+      if (n->out[k]) {
         n->out[k]->depends |= depends && (dtype_is_float(n->out[k]->type) || n->op->flags & OP_STRAIGHT_THROUGH);
+        n->out[k]->stretched = stretched;
+      }
   }
 }
 
@@ -82,6 +85,13 @@ static Value *unbroadcast(Graph *g, Value *grad, Value *x, bool stretches) {
   return inner && extra ? emit(g, "Reshape", sum, emit_shape(g, x)) : sum;
 }
 
+/* The dims of another input may turn out to be larger than those of x, though the symbols are the same. */
+static bool meets_stretched(const Node *n, const Value *x) {
+  bool meets = n->stretches;
+  for (int k = 0; k < n->in_count && !x->stretched; k++) meets |= n->in[k] && n->in[k]->stretched;
+  return meets;
+}
+
 static Status check_emitted(const Graph *g, const Node *n) {
   if (g->error->status != STATUS_OK) return g->error->status;
   return g->arena->failed ? node_fail(n, STATUS_OUT_OF_MEMORY, "out of memory for its gradient") : STATUS_OK;
@@ -106,7 +116,7 @@ static Status node_backward(Graph *g, Node *n) {
   TRY(check_emitted(g, n));
   for (int i = 0; i < n->in_count; i++) {
     if (!want[i] || !dx[i]) continue;
-    Value *reduced = unbroadcast(g, dx[i], n->in[i], n->stretches);
+    Value *reduced = unbroadcast(g, dx[i], n->in[i], meets_stretched(n, n->in[i]));
     TRY(check_emitted(g, n));
     if (!add_contribution(g, n->in[i], reduced)) return check_emitted(g, n);
   }

@@ -71,6 +71,7 @@ typedef struct Value {
   bool statistic; /* train/mode.h only: running mean or variance of a BatchNormalization */
   bool quantized; /* VALUE_CONSTANT that stands for a frozen weight, or a part of that (train/quantize.h) */
   bool depends;   /* backward only: it depends on a value whose gradient is wanted */
+  bool stretched; /* backward only: it depends on a broadcast of different symbols (Node.stretches) */
   Told told;
   const char *computed_from; /* the parameter from which an exporter computed this constant; NULL: none */
   bool computed_masked;      /* from no other parameter, but from a buffer too */

@@ -92,6 +92,12 @@ def repeated(net, x, times):
     return net.last(torch.repeat_interleave(net.first(x), times, 0)).mean(0)
 
 
+def stretched(net, a, b, c):
+    """Two free dims, of which the first turns out to be 1."""
+    x = a * net.first(c).mean()
+    return (x * (x + b)).sum(1)
+
+
 CASES = {
     "mask-dynamo": (masked, rows, mask),
     "mask-free-rows-readme-options": (masked, rows, mask),
@@ -103,6 +109,7 @@ CASES = {
     "self-loops-dynamo": (without_self_loops, rows, lambda: torch.randint(0, ROWS, (2, EDGES))),
     "nms-script": (not_overlapping, rows, boxes, lambda: torch.rand(ROWS)),
     "range-dynamo": (up_to, lambda: torch.randint(1, IDS, ())),
+    "stretched-script": (stretched, lambda: torch.randn(2, 1), lambda: torch.randn(2, 4), rows),
     "repeats-script": (repeated, rows, lambda: torch.randint(1, 4, (ROWS,))),
 }
 
@@ -110,7 +117,8 @@ CASES = {
 def export(name, net, inputs, file):
     names = {"input_names": [f"x{i}" for i in range(len(inputs))], "output_names": ["y"]}
     if name.endswith("script"):
-        torch.onnx.export(net.eval(), inputs, str(file), dynamo=False, **names)
+        axes = {"x0": {1: "d"}, "x1": {1: "e"}} if "stretched" in name else None
+        torch.onnx.export(net.eval(), inputs, str(file), dynamo=False, dynamic_axes=axes, **names)
     elif name.endswith("options"):
         free = tuple({0: "rows"} for _ in inputs)
         torch.onnx.export(net.train(), inputs, str(file), optimize=False, dynamic_shapes=(free,), **names)
