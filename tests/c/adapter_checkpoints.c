@@ -8,9 +8,11 @@
 #include "checkpoint/checkpoint.h"
 #include "golden_run.h"
 
-static bool open_run(GoldenRun *run, const char *name, const char *rank) {
+/* With adapters of rank 2 unless `bias` is NULL, which says whether biases train beside them. */
+static bool open_run(GoldenRun *run, const char *name, const char *bias) {
   if (!golden_run_open(run, name)) return false;
-  if (rank) trainlet_artifacts_set(run->artifacts, "lora.r", rank);
+  if (bias)
+    trainlet_artifacts_set(run->artifacts, "lora.r", "2"), trainlet_artifacts_set(run->artifacts, "lora.bias", bias);
   bool built = trainlet_artifacts_build(run->artifacts) == STATUS_OK;
   return check(built, "%s", trainlet_artifacts_error(run->artifacts)->text);
 }
@@ -126,7 +128,7 @@ static void what_a_file_says_of_adapters_is_checked(const void *argument) {
   Arena arena = {0};
   Checkpoint c;
   TrainletSession *s = NULL, *later = NULL;
-  if (open_run(&run, "mlp_momentum", "2") && (s = learned(&run)) && read_saved(s, true, &arena, &c)) {
+  if (open_run(&run, "mlp_momentum", "none") && (s = learned(&run)) && read_saved(s, true, &arena, &c)) {
     edit->change(&c);
     later = with_checkpoint(&run, &c);
     refuses(later, trainlet_session_ready(later), edit->sentence);
@@ -172,12 +174,19 @@ static void check_steps(const Checkpoint *c, int first, int second) {
     }
 }
 
-static void what_waits_comes_back(const void *name) {
+typedef struct Waiting {
+  const char *network, *bias;
+} Waiting;
+static const Waiting momentum = {"mlp_momentum", "none"}, biases = {"mlp_momentum", "all"},
+                     moments_of_two = {"regression_mse", "all"};
+
+static void what_waits_comes_back(const void *argument) {
+  const Waiting *row = argument;
   GoldenRun run;
   Arena arena = {0};
   Checkpoint c, again, base, bare;
   TrainletSession *s = NULL, *later = NULL;
-  if (open_run(&run, name, "2") && (s = learned(&run)) && read_saved(s, true, &arena, &c)) {
+  if (open_run(&run, row->network, row->bias) && (s = learned(&run)) && read_saved(s, true, &arena, &c)) {
     check(c.adapter_count == 2 && strcmp(c.adapter, "work") == 0, "%d adapters, '%s' in use", c.adapter_count,
           c.adapter);
     check(c.adapters[0].count > 0 && c.adapters[1].count == 0, "of the one in use it has the name alone");
@@ -192,7 +201,10 @@ static void what_waits_comes_back(const void *name) {
     later = with_checkpoint(&run, &base);
     if (golden_ok(later, trainlet_session_ready(later), "going on from the base"))
       if (read_saved(later, true, &arena, &again)) check_same(&base, &again);
-    if (read_saved(s, false, &arena, &bare)) check(bare.adapters[0].moment_count == 0, "moments that nobody asked for");
+    adapter(s, TRAINLET_ADAPTER_USE, "default");
+    if (read_saved(s, true, &arena, &again))
+      check(again.adapter_count == 2 && again.adapters[1].count == c.adapters[0].count, "'work' waits");
+    if (read_saved(s, false, &arena, &bare)) check(bare.adapters[1].moment_count == 0, "moments that nobody asked for");
   }
   trainlet_session_free(s), trainlet_session_free(later);
   arena_free(&arena);
@@ -206,7 +218,7 @@ static void one_alone_is_told_by_its_name(const void *argument) {
   Arena arena = {0};
   Checkpoint c;
   TrainletSession *s = NULL;
-  if (open_run(&run, "mlp_momentum", "2") && (s = learned(&run))) {
+  if (open_run(&run, "mlp_momentum", "none") && (s = learned(&run))) {
     adapter(s, TRAINLET_ADAPTER_DELETE, "default");
     if (read_saved(s, true, &arena, &c))
       check(c.adapter && strcmp(c.adapter, "work") == 0 && c.adapter_count == 1 && c.start_count > 0, "'work' alone");
@@ -223,21 +235,75 @@ static void one_alone_is_told_by_its_name(const void *argument) {
   golden_run_close(&run);
 }
 
+/* Biases that trained belong to each adapter, also where they train no more, and where one alone is left. */
+static void what_has_trained_stays_an_adapters(const void *argument) {
+  (void)argument;
+  GoldenRun run;
+  Arena arena = {0};
+  Checkpoint c, again;
+  TrainletSession *s = NULL, *later = NULL;
+  if (open_run(&run, "mlp_momentum", "all") && (s = learned(&run))) {
+    golden_ok(s, trainlet_session_set_trainable(s, "*lora_B*"), "freezing the others");
+    adapter(s, TRAINLET_ADAPTER_DELETE, "default");
+    if (read_saved(s, true, &arena, &c)) {
+      later = with_checkpoint(&run, &c);
+      if (golden_ok(later, trainlet_session_ready(later), "going on") && read_saved(later, true, &arena, &again))
+        check_same(&c, &again);
+    }
+  }
+  trainlet_session_free(s), trainlet_session_free(later);
+  arena_free(&arena);
+  golden_run_close(&run);
+}
+
+/* A new adapter begins with it, and may be saved. */
+static void a_beginning_that_is_not_finite_is_of_outside(const void *argument) {
+  (void)argument;
+  static float strange[1 << 12];
+  GoldenRun run;
+  Arena arena = {0};
+  Checkpoint c;
+  TrainletSession *s = NULL, *later = NULL;
+  for (size_t i = 0; i < sizeof strange / sizeof *strange; i++) strange[i] = NAN;
+  if (open_run(&run, "mlp_momentum", "all") && (s = golden_session(&run, NULL, 0)) && read_saved(s, true, &arena, &c)) {
+    for (int i = 0; i < c.trainable_count; i++) c.trainable[i].data = strange;
+    later = with_checkpoint(&run, &c);
+    if (golden_ok(later, trainlet_session_ready(later), "going on")) {
+      adapter(later, TRAINLET_ADAPTER_ADD, "work");
+      adapter(later, TRAINLET_ADAPTER_USE, "work");
+      golden_ok(later, trainlet_session_save(later, true, TRAINLET_FORMAT_TRAINLET), "NaNs of outside");
+    }
+  }
+  trainlet_session_free(s), trainlet_session_free(later);
+  arena_free(&arena);
+  golden_run_close(&run);
+}
+
 /* ---- values ---- */
 
 static void each_has_its_own_values(const void *argument) {
   (void)argument;
   GoldenRun run;
   TrainletSession *s = NULL;
-  if (open_run(&run, "mlp_momentum", "2") && (s = golden_session(&run, NULL, 0))) {
+  if (open_run(&run, "mlp_momentum", "none") && (s = golden_session(&run, NULL, 0))) {
     float *first = values_of(s);
     for (int step = 0; step < 3; step++) golden_step(&run, s, step);
     float *trained = values_of(s);
     adapter(s, TRAINLET_ADAPTER_ADD, "work");
+    refuses(s, trainlet_session_adapter(s, TRAINLET_ADAPTER_LEND, "more"), "there is no adapter 'more'");
+    check_values(s, trained, true, "one in use, when none was lent");
     adapter(s, TRAINLET_ADAPTER_LEND, "work");
     check_values(s, first, true, "a new one, lent: as it began");
+    trainlet_session_copy_in(s, TRAINLET_ALL, trained);
     adapter(s, TRAINLET_ADAPTER_RETURN, NULL);
     check_values(s, trained, true, "the lender");
+    trainlet_session_copy_in(s, TRAINLET_ALL, first);
+    adapter(s, TRAINLET_ADAPTER_RETURN, NULL);
+    check_values(s, first, true, "one in use, when nothing is lent");
+    adapter(s, TRAINLET_ADAPTER_LEND, "work");
+    check_values(s, trained, true, "one that was written while it was lent");
+    adapter(s, TRAINLET_ADAPTER_RETURN, NULL);
+    trainlet_session_copy_in(s, TRAINLET_ALL, trained);
     adapter(s, TRAINLET_ADAPTER_LEND, NULL);
     check_values(s, trained, false, "the base, lent");
     refuses(s, trainlet_session_adapter(s, TRAINLET_ADAPTER_LEND, "more"),
@@ -267,7 +333,7 @@ static void what_is_not_finite_stays_with_its_adapter(const void *argument) {
   (void)argument;
   GoldenRun run;
   TrainletSession *s = NULL;
-  if (open_run(&run, "mlp_momentum", "2") && (s = golden_session(&run, NULL, 0))) {
+  if (open_run(&run, "mlp_momentum", "none") && (s = golden_session(&run, NULL, 0))) {
     adapter(s, TRAINLET_ADAPTER_ADD, "work");
     float *all = values_of(s), *good = values_of(s);
     size_t count = trainlet_session_element_count(s, TRAINLET_ALL);
@@ -301,7 +367,7 @@ static void memory_is_counted(const void *argument) {
   (void)argument;
   GoldenRun run;
   TrainletSession *s = NULL;
-  if (open_run(&run, "mlp_momentum", "2") && (s = golden_session(&run, NULL, 0))) {
+  if (open_run(&run, "mlp_momentum", "none") && (s = golden_session(&run, NULL, 0))) {
     long before = state_bytes(s);
     adapter(s, TRAINLET_ADAPTER_ADD, "work");
     long with = state_bytes(s);
@@ -320,7 +386,7 @@ static void another_begins_anew(const void *argument) {
   (void)argument;
   GoldenRun run;
   TrainletSession *s = NULL, *other = NULL;
-  if (open_run(&run, "mlp_momentum", "2") && (s = golden_session(&run, NULL, 0)) &&
+  if (open_run(&run, "mlp_momentum", "none") && (s = golden_session(&run, NULL, 0)) &&
       (other = golden_session(&run, NULL, 0))) {
     adapter(s, TRAINLET_ADAPTER_ADD, "work");
     for (int i = 0; i < 5; i++) trainlet_session_set_position(s, i, 7);
@@ -354,7 +420,7 @@ static void frozen_matrices_are_packed_anew(const void *argument) {
   (void)argument;
   GoldenRun run;
   TrainletSession *s = NULL;
-  if (open_run(&run, "mlp_momentum", "2") && (s = golden_session(&run, NULL, 0))) {
+  if (open_run(&run, "mlp_momentum", "none") && (s = golden_session(&run, NULL, 0))) {
     double base = eval_loss(&run, s);
     for (int step = 0; step < 5; step++) golden_step(&run, s, step);
     double trained = eval_loss(&run, s);
@@ -391,8 +457,11 @@ static void without_lora_there_is_none(const void *argument) {
 int main(void) {
   for (size_t i = 0; i < sizeof edits / sizeof *edits; i++)
     test_run(edits[i].what, what_a_file_says_of_adapters_is_checked, &edits[i]);
-  test_run("momentum", what_waits_comes_back, "mlp_momentum");
-  test_run("two moments", what_waits_comes_back, "regression_mse");
+  test_run("momentum", what_waits_comes_back, &momentum);
+  test_run("biases that train", what_waits_comes_back, &biases);
+  test_run("two moments", what_waits_comes_back, &moments_of_two);
+  TEST(what_has_trained_stays_an_adapters);
+  TEST(a_beginning_that_is_not_finite_is_of_outside);
   TEST(one_alone_is_told_by_its_name);
   TEST(each_has_its_own_values);
   TEST(what_is_not_finite_stays_with_its_adapter);

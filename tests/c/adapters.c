@@ -5,8 +5,8 @@
 #include "check.h"
 #include "golden_run.h"
 
-static bool open_run(GoldenRun *run) {
-  if (!golden_run_open(run, "mlp_momentum")) return false;
+static bool open_run(GoldenRun *run, const char *name) {
+  if (!golden_run_open(run, name)) return false;
   trainlet_artifacts_set(run->artifacts, "lora.r", "2");
   bool built = trainlet_artifacts_build(run->artifacts) == STATUS_OK;
   check(built, "%s", trainlet_artifacts_error(run->artifacts)->text);
@@ -68,11 +68,10 @@ static void check_goes_on(const GoldenRun *run, TrainletSession *s, TrainletForm
   trainlet_session_free(later);
 }
 
-static void one_learns_while_another_is_lent(const void *argument) {
-  (void)argument;
+static void one_learns_while_another_is_lent(const void *name) {
   GoldenRun run;
   TrainletSession *s = NULL, *alone = NULL;
-  if (open_run(&run) && (s = golden_session(&run, NULL, 0)) && (alone = golden_session(&run, NULL, 0))) {
+  if (open_run(&run, name) && (s = golden_session(&run, NULL, 0)) && (alone = golden_session(&run, NULL, 0))) {
     golden_ok(s, trainlet_session_adapter(s, TRAINLET_ADAPTER_ADD, "work"), "adding");
     for (int step = 0; step < 5; step++) {
       golden_step(&run, s, step), golden_step(&run, alone, step);
@@ -99,7 +98,7 @@ static void what_cannot_be_is_refused(const void *argument) {
   (void)argument;
   GoldenRun run;
   TrainletSession *s = NULL;
-  if (open_run(&run) && (s = golden_session(&run, NULL, 0))) {
+  if (open_run(&run, "mlp_momentum") && (s = golden_session(&run, NULL, 0))) {
     refuses(s, trainlet_session_adapter(s, TRAINLET_ADAPTER_ADD, "default"), "there is an adapter 'default' already");
     refuses(s, trainlet_session_adapter(s, TRAINLET_ADAPTER_ADD, NULL), "a property's name must not be empty");
     refuses(s, trainlet_session_adapter(s, TRAINLET_ADAPTER_ADD, "\xff"), "not UTF-8");
@@ -119,7 +118,7 @@ static void damaged_files_are_refused(const void *argument) {
   (void)argument;
   GoldenRun run;
   TrainletSession *s = NULL;
-  if (open_run(&run) && (s = golden_session(&run, NULL, 0))) {
+  if (open_run(&run, "mlp_momentum") && (s = golden_session(&run, NULL, 0))) {
     size_t bytes;
     golden_ok(s, trainlet_session_adapter(s, TRAINLET_ADAPTER_ADD, "work"), "adding");
     golden_ok(s, trainlet_session_save(s, true, TRAINLET_FORMAT_ADAPTERS), "saving");
@@ -139,7 +138,8 @@ static void damaged_files_are_refused(const void *argument) {
 }
 
 int main(void) {
-  TEST(one_learns_while_another_is_lent);
+  test_run("one learns while another is lent, momentum", one_learns_while_another_is_lent, "mlp_momentum");
+  test_run("one learns while another is lent, Adam", one_learns_while_another_is_lent, "regression_mse");
   TEST(what_cannot_be_is_refused);
   TEST(damaged_files_are_refused);
   return test_finish();

@@ -39,6 +39,10 @@ void hold_loads(TrainletPart part, const void *bytes, size_t count);
 /* Saves: refused where training made values infinite, else what is written can be loaded. */
 void fuzz_save(TrainletSession *s, TrainletFormat format);
 
+enum { FUZZ_ENVELOPE = 32 };
+/* The body as a whole checkpoint, in room for it and FUZZ_ENVELOPE bytes more; how many there are. */
+size_t fuzz_envelope(const uint8_t *body, size_t count, uint8_t *out);
+
 /* What a structured target decodes its case from; zeros past the end. */
 typedef struct Input {
   const uint8_t *at, *end;

@@ -54,6 +54,7 @@ export async function makeSeeds(folder) {
   for (const bytes of modelFiles())
     for (const target of OF_MODELS) put(target, bytes, target === 'inference' ? MOST_IN_PLACE : MOST);
   for (const [name, options] of TRAINED) await trained(put, name, options);
+  await adapted(put);
   for (const target of OF_ANY_BYTES) for (let i = 1; i <= 64; i++) put(target, noise(`${target} ${i}`, 8 * i));
   for (const file of filesIn(join(GOLDEN, 'ort')))
     if (/checkpoint/.test(file)) put('ort_checkpoint', readFileSync(file));
@@ -102,12 +103,37 @@ async function trained(put, name, options) {
   await session.release();
 }
 
+/** Checkpoints of several adapters, whole ones and of adapters alone, with and without optimizer state. */
+async function adapted(put) {
+  const model = readFileSync(join(GOLDEN, 'mlp_small.onnx'));
+  const made = await generateArtifacts(model, { ...HERE, loss: 'cross-entropy', lora: { r: 2 } });
+  const session = await TrainingSession.create(made, HERE);
+  const save = async () => {
+    for (const base of [true, false])
+      for (const optimizerState of [true, false])
+        put('adapters', bodyOf(await session.saveCheckpoint({ base, optimizerState })));
+  };
+  await save();
+  await session.addAdapter('work');
+  await save();
+  for (const adapter of ['work', null]) {
+    await session.useAdapter(adapter);
+    await save();
+  }
+  await session.release();
+}
+
+/** Of a checkpoint, without its checksum. */
+function bodyOf(bytes) {
+  let at = 13; // fields of a fixed length, then the body's: its key and its length, a varint
+  while (bytes[at] & 128) at++;
+  return bytes.subarray(at + 1);
+}
+
 /** The whole file, and its body alone, which the target wraps with a checksum of its own. */
 function putCheckpoint(put, bytes) {
   put('checkpoint', bytes);
-  let at = 13; // fields of a fixed length, then the body's: its key and its length, a varint
-  while (bytes[at] & 128) at++;
-  put('checkpoint', bytes.subarray(at + 1));
+  put('checkpoint', bodyOf(bytes));
 }
 
 /** Bytes that are the same every time. */
