@@ -936,7 +936,7 @@ export interface ArtifactOptions extends EngineOptions {
    * training_info trains; otherwise what a layer reads as its weight, its bias or its scale (`parametersOf` tells), not
    * masks, constant tables and means of the inputs, of which `warnings` names those left out. Where PyTorch's exporter
    * notes that something is a parameter, a buffer or a constant, as `torch.onnx.export` with dynamo does, that decides:
-   * learned positions train, buffers do not; of what it computed (rows looked up or repeated, a tied weight transposed)
+   * learned positions train, buffers and tables of sines do not; of what it computed (rows looked up or repeated, a tied weight transposed)
    * it notes of which, and that decides as well; a weight times a mask keeps its zeros. PyTorch's exporter by TorchScript
    * notes nothing: there other named parameters and buffers that layers read train too, but those with the contents of a
    * mask or a table of sines, and those named like a buffer (`mask`, `mean`, `std`, `window`); `warnings` names them.

@@ -89,6 +89,13 @@ static bool changes(const Span *name) {
   return !moved;
 }
 
+/* Whether only a run gives it: then the shape of it alone is in what was computed. */
+static bool is_of_run(const OnnxReader *r, Span name) {
+  const char *text = arena_print(r->arena, "%.*s", (int)name.length, name.at);
+  const Value *v = text ? graph_find(r->graph, text) : NULL;
+  return v ? v->kind == VALUE_INPUT : text && graph_stable_name(r->graph, text) != text;
+}
+
 /* Of the names from which a constant was computed: the first parameter; the first of all, where the file `names` none,
  * as of Keras' variables. */
 static Status read_origin(const OnnxReader *r, bool names, const char *list, Value *v) {
@@ -98,6 +105,7 @@ static Status read_origin(const OnnxReader *r, bool names, const char *list, Val
   v->computed_changed = changes(&name);
   while ((list = quoted(list, &name))) {
     const Placeholder *p = of_target(r, name);
+    if (!p && !begins(&name, "val") && is_of_run(r, name)) continue;
     v->computed_changed |= !p && changes(&name);
     sum |= !p && is_sum(&name), transposed |= !p && is_transposed(&name);
     holes |= p && !p->parameter;

@@ -359,16 +359,12 @@ static bool leaves_out(const OnnxReader *r) {
   return false;
 }
 
-/* Counts the calls that read it: 0, 1 or 2, which stands for more. */
-static int count_calls(const OnnxReader *r, const Placeholder *p) {
-  const char *before = "";
-  int count = 0;
-  for (size_t i = 0; i < r->from->n_node && count < 2; i++) {
-    const char *text = onnx_told_note(r->from->node[i], call_key);
-    Call c = {.arguments = text && strcmp(text, before) != 0 ? strstr(text, "](args = (") : NULL};
-    if (c.arguments && is_named(&c, p->name)) count++, before = text;
+static bool is_called(const OnnxReader *r, const Placeholder *p) {
+  for (size_t i = 0; i < r->from->n_node; i++) {
+    Call c;
+    if (read_call(r, r->from->node[i], &c) && is_named(&c, p->name)) return true;
   }
-  return count;
+  return false;
 }
 
 static bool is_origin(const OnnxReader *r, const Placeholder *p) {
@@ -380,21 +376,25 @@ static bool is_origin(const OnnxReader *r, const Placeholder *p) {
   return false;
 }
 
-/* A tied parameter is gone, too, but then another is read by several calls. */
+/* A weight or bias stands under another name where it is tied, and is no number that changes nothing. Keras' variables
+ * have paths. The text goes on after the name. */
+static bool may_be_dropped(const Placeholder *p) {
+  const char *end = end_of(p->target);
+  return p->parameter && !memchr(p->target.at, '/', p->target.length) && strncmp(end, "weight'", 7) != 0 &&
+         strncmp(end, "bias'", 5) != 0;
+}
+
 void onnx_undo_find_lost(OnnxReader *r) {
-  int count = 0, shared = r->replaced_count;
+  int count = 0;
   const Placeholder *first = NULL;
   if (!r->placeholder_count || !leaves_out(r)) return;
   for (size_t i = 0; i < r->placeholder_count; i++) {
     const Placeholder *p = &r->placeholders[i];
-    bool keras = memchr(p->target.at, '/', p->target.length); /* its layers' seeds are no parameters */
-    int calls = p->parameter && !keras ? count_calls(r, p) : 1;
-    shared += calls > 1;
-    if (calls || value_of(r, p) || is_origin(r, p)) continue;
+    if (!may_be_dropped(p) || is_called(r, p) || value_of(r, p) || is_origin(r, p)) continue;
     count++;
     if (!first) first = p;
   }
-  if (count <= shared) return;
+  if (count <= r->replaced_count) return;
   r->graph->lost = arena_print(r->arena, "%.*s", (int)first->target.length, first->target.at);
   r->graph->lost_count = count;
 }

@@ -87,10 +87,20 @@ static bool is_computed_number(const Value *v) {
   return strncmp(v->name, "onnx::", 6) == 0 && x != floorf(x);
 }
 
+/* A number, or what is done to the inputs at first, under a name that a converter made up: no layer has learned it. */
+static bool is_converters(const Readings *all, const Value *v) {
+  static const char *const made[] = {"const", "unity", "dpa_scale", "lifted_"}; /* jax2onnx, skl2onnx, Keras */
+  const char *name = v->computed_from ? v->computed_from : v->name;
+  bool early = shape_elements(&v->shape) == 1, named = strstr(name, "cst"); /* Mu_Mulcst */
+  for (int i = 0; i < all->count; i++) early |= all->items[i].early;
+  for (size_t i = 0; i < sizeof made / sizeof *made; i++) named |= strncmp(name, made[i], strlen(made[i])) == 0;
+  return named && early && v->told == TOLD_NOTHING;
+}
+
 /* A single number may be one that a model learns only where an operator learns others, not as Dropout's ratio. */
 static bool may_be_learned(const Readings *all, const Value *v) {
   static const char made[] = "val_"; /* PyTorch's exporter calls so what it made up itself, as a first state of zeros */
-  if (v->told == TOLD_NO_PARAMETER || strncmp(v->name, made, strlen(made)) == 0) return false;
+  if (v->told == TOLD_NO_PARAMETER || strncmp(v->name, made, strlen(made)) == 0 || is_converters(all, v)) return false;
   bool may = shape_elements(&v->shape) > 1 || !all->count || v->told == TOLD_ATTRIBUTE || is_computed_number(v);
   for (int i = 0; i < all->count; i++) may |= weights_says(all->items[i].node->op);
   return may;
@@ -101,13 +111,14 @@ static bool is_left_out(const TrainletArtifacts *a, const Value *v, bool trained
   bool is_free = mode_is_parameter(v) && !trained && !v->statistic && !v->quantized &&
                  !names_match(&a->frozen, v->name);
   if (a->requires_grad.count) return is_free && names_match(&a->requires_grad, v->name);
-  return is_free && may_be_learned(&a->weights.of[v->index], v) && !buffer_by_contents(&a->weights, v);
+  return is_free && may_be_learned(&a->weights.of[v->index], v) &&
+         (v->told == TOLD_PARAMETER || !buffer_by_contents(&a->weights, v));
 }
 
 static void describe(const TrainletArtifacts *a, const Value *v, char text[], size_t room) {
   const Readings *all = &a->weights.of[v->index];
   const Reading *last = all->count ? &all->items[all->count - 1] : NULL;
-  const char *flaw = a->weights.infinite[v->index] ? "not finite, " : "";
+  const char *flaw = a->weights.infinite[v->index] ? "not finite, " : buffer_is_waves(&a->weights, v) ? "sines, " : "";
   char title[TITLE_TEXT];
   if (!last) snprintf(text, room, "'%.64s' (%sread by no operator)", v->name, flaw);
   else
@@ -143,11 +154,18 @@ static void warn_of_left_out(TrainletArtifacts *a, const bool *trained) {
         names);
 }
 
+/* A buffer that is added to what a product gives reads as its bias, but has the rank of that. */
+static bool may_be_added(const Reading *r, const Value *v) {
+  if (r->as != READ_BIAS || v->shape.rank < 2) return false;
+  const Node *from = r->node->in[r->node->in[0] == v]->producer;
+  return from && from->op->weights;
+}
+
 /* Told by its name alone, which a buffer could have too, as a fixed kernel or projection. */
 static bool is_guessed(const TrainletArtifacts *a, const Value *v, bool trained) {
-  const Reading *learned = weights_learned(&a->weights, v);
-  return trained && !a->requires_grad.count && (!learned || learned->as == READ_WEIGHT) &&
-         weights_may_be_learned(&a->weights, v) && !buffer_is_none(v);
+  const Reading *r = weights_learned(&a->weights, v);
+  return trained && !a->requires_grad.count && weights_may_be_learned(&a->weights, v) &&
+         (!r || r->as == READ_WEIGHT || may_be_added(r, v)) && !buffer_is_none(v);
 }
 
 static void warn_of_guessed(TrainletArtifacts *a, const bool *trained) {
@@ -171,7 +189,7 @@ static void warn_of_shared(TrainletArtifacts *a, const bool *trained) {
 }
 
 /* How PyTorch's two exporters leave parameters as they are. */
-static const char as_in_training[] = "optimize=False after model.train()";
+static const char as_in_training[] = "optimize=False of torch.onnx.export after model.train()";
 static const char unfolded[] = "training=torch.onnx.TrainingMode.TRAINING, do_constant_folding=False";
 
 /* PyTorch's TorchScript exporter names so what it computed, a bias only where it folded; its exporter by dynamo says
@@ -236,15 +254,13 @@ static void warn_of_computed(TrainletArtifacts *a, const bool *trained) {
                  from, count, first->computed_from ? as_in_training : unfolded);
 }
 
-/* Lost in a step that changes nothing yet, as a product with ones, or together with others that are equal. */
+/* Lost in a step that changes nothing yet, as a product with one, or together with others that are equal. */
 static void warn_of_lost(TrainletArtifacts *a) {
   if (a->model->lost)
-    artifacts_warn(
-        a,
-        "the file has lost the parameter '%.100s' (%d such): the exporter left it out, with what it changes, "
-        "for it began as ones, zeros or equal to another; to train it, export with optimize=False after "
-        "model.train()",
-        a->model->lost, a->model->lost_count);
+    artifacts_warn(a,
+                   "the file has lost the parameter '%.100s' (%d such): nothing uses it, or the exporter left it out, "
+                   "for it began as one, zero or equal to another; to train it, export with %s",
+                   a->model->lost, a->model->lost_count, as_in_training);
 }
 
 void artifacts_warn_of_parameters(TrainletArtifacts *a, const bool *trained) {

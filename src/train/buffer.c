@@ -18,22 +18,39 @@ static bool is_mask(const Value *v) {
   return zero && other != 0;
 }
 
-/* Rows 0, 1, 2 of a column: sin 0, sin a, sin 2a = 2 sin a cos a, or cos 0, cos a, cos 2a = 2 cos² a - 1. */
-static bool is_wave(float x0, float x1, float x2) {
-  float square = x1 * x1;
-  float off = x0 == 0 ? x2 * x2 - 4 * square * (1 - square) : x2 - 2 * square + 1;
-  return (x0 == 0 || x0 == 1) && fabsf(off) < 1e-3f;
+/* Differences of five numbers of a wave of any phase and mean: d0 + d2 = 2 cos a · d1, d1 + d3 = 2 cos a · d2. */
+static bool is_wave(const float d[4], float within) {
+  return fabsf(d[2] * (d[0] + d[2]) - d[1] * (d[1] + d[3])) <= within;
 }
 
+/* The last rows, as the first may be padding; some column swings. */
 static bool is_table_of_waves(const Value *v) {
-  const float *x = v->data;
-  size_t columns = v->shape.rank > 1 ? (size_t)v->shape.dim[v->shape.rank - 1] : 0;
-  bool waves = columns && shape_elements(&v->shape) >= 3 * columns, change = false;
-  for (size_t i = 0; i < columns && waves; i++) {
-    waves = is_wave(x[i], x[columns + i], x[2 * columns + i]);
-    change |= x[i] != x[columns + i];
+  size_t columns = v->shape.rank > 1 ? (size_t)v->shape.dim[v->shape.rank - 1] : 0, count = shape_elements(&v->shape);
+  bool waves = v->data && columns > 1 && count >= 5 * columns, swings = false;
+  const float *x = waves ? (const float *)v->data + count - 5 * columns : NULL;
+  float most = 0;
+  for (size_t i = 0; waves && i < 4 * columns; i++) most = fmaxf(most, fabsf(x[columns + i] - x[i]));
+  for (size_t i = 0; waves && i < columns; i++) {
+    float d[4];
+    for (size_t k = 0; k < 4; k++) d[k] = x[(k + 1) * columns + i] - x[k * columns + i];
+    waves = is_wave(d, 1e-3f * most * most);
+    swings |= fabsf(d[0] + d[2]) < 1.9f * fabsf(d[1]);
   }
-  return waves && change;
+  return waves && swings;
+}
+
+static bool is_table(const Reading *r, const Value *v) {
+  return r->node->op == &op_gather || v->told == TOLD_ATTRIBUTE;
+}
+
+static const Reading *last_reading(const Weights *w, const Value *v) {
+  const Readings *all = &w->of[v->index];
+  return all->count ? &all->items[all->count - 1] : NULL;
+}
+
+bool buffer_is_waves(const Weights *w, const Value *v) {
+  const Reading *r = last_reading(w, v);
+  return r && (is_table(r, v) || r->as != READ_WEIGHT) && is_table_of_waves(v);
 }
 
 /* A window or a blur: kernels of several numbers, the same for each channel. */
@@ -50,33 +67,43 @@ static bool is_filter(const Value *v) {
 static bool masks_a_weight(const Reading *r) { return r->first != r->node && r->first->op == &op_mul; }
 
 bool buffer_by_contents(const Weights *w, const Value *v) {
-  const Readings *all = &w->of[v->index];
-  const Reading *r = all->count ? &all->items[all->count - 1] : NULL;
+  const Reading *r = last_reading(w, v);
   if (!r) return false;
   if (r->node->op == &op_conv && r->as == READ_WEIGHT && is_filter(v)) return true;
-  bool table = r->node->op == &op_gather || v->told == TOLD_ATTRIBUTE;
-  return ((table || masks_a_weight(r)) && r->as != READ_BIAS && is_mask(v)) || (table && is_table_of_waves(v));
+  return ((is_table(r, v) || masks_a_weight(r)) && r->as != READ_BIAS && is_mask(v)) || buffer_is_waves(w, v);
 }
 
-static const char *last_word(const Value *v) {
-  const char *last = v->name + strlen(v->name);
-  while (last > v->name && last[-1] != '.' && last[-1] != '_') last--;
-  return last;
+/* Whether the last words of its name, after a dot or _, are one of these. */
+static bool ends_in(const Value *v, const char *const *names, size_t count) {
+  const char *end = v->name + strlen(v->name);
+  for (size_t i = 0; i < count; i++) {
+    const char *at = end - strlen(names[i]);
+    if (at >= v->name && strcmp(at, names[i]) == 0 && (at == v->name || at[-1] == '.' || at[-1] == '_')) return true;
+  }
+  return false;
 }
 
-/* fc.weight, in_proj_bias, lstm.weight_hh_l0, fc.parametrizations.weight.original0 */
+/* fc.weight, in_proj_bias, lstm.weight_hh_l0, fc.parametrizations.weight.original0, cls_token, pos_embed */
 bool buffer_is_none(const Value *v) {
-  const char *last = strrchr(v->name, '.'), *word = last_word(v);
+  static const char *const names[] = {"weight", "bias", "biases", "token", "embed", "embedding", "embeddings"};
+  const char *last = strrchr(v->name, '.');
   last = last ? last + 1 : v->name;
-  return strcmp(word, "weight") == 0 || strcmp(word, "bias") == 0 || strncmp(last, "weight_", 7) == 0 ||
+  return ends_in(v, names, sizeof names / sizeof *names) || strncmp(last, "weight_", 7) == 0 ||
          strncmp(last, "bias_", 5) == 0 || strstr(v->name, ".parametrizations.");
 }
 
+/* onnx::Add_932: (1, n) zeros of which TorchScript's exporter computed a copy, as of the final_logits_bias of BART. */
+static bool is_row_of_zeros(const Value *v) {
+  static const char made[] = "onnx::Add_";
+  const float *x = v->data;
+  bool zeros = x && v->shape.rank == 2 && v->shape.dim[0] == 1 && strncmp(v->name, made, sizeof made - 1) == 0;
+  for (Dim i = 0; zeros && i < v->shape.dim[1]; i++) zeros = x[i] == 0;
+  return zeros;
+}
+
 bool buffer_by_name(const Value *v) {
-  static const char *const names[] = {"mask",    "mean", "std",    "var",    "pe",     "freq", "freqs", "cached",
-                                      "cumprod", "grid", "window", "kernel", "filter", "filt", "fb",    "anchors"};
-  const char *last = last_word(v);
-  for (size_t i = 0; v->told == TOLD_ATTRIBUTE && i < sizeof names / sizeof *names; i++)
-    if (strcmp(last, names[i]) == 0) return true;
-  return false;
+  static const char *const names[] = {
+      "mask", "mean",   "std",    "var",    "pe",   "freq", "freqs",   "cached",           "cumprod",
+      "grid", "window", "kernel", "filter", "filt", "fb",   "anchors", "final_logits_bias"};
+  return v->told == TOLD_ATTRIBUTE ? ends_in(v, names, sizeof names / sizeof *names) : is_row_of_zeros(v);
 }

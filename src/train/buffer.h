@@ -2,6 +2,8 @@
 #pragma once
 #include "train/weights.h"
 
+/* A table of sines and cosines, which stays even where it is a parameter: modules read such under no_grad. */
+bool buffer_is_waves(const Weights *w, const Value *v);
 /* Masks of two values, tables of sines and cosines, and the same filter for every channel. */
 bool buffer_by_contents(const Weights *w, const Value *v);
 bool buffer_is_none(const Value *v); /* its name is that of a parameter: weight or bias */

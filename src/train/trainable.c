@@ -40,7 +40,7 @@ const char *artifacts_frozen_because(const TrainletArtifacts *a, const Value *v)
   if (a->requires_grad.count && !names_match(&a->requires_grad, v->name)) return "requiresGrad does not name it";
   if (a->by_training_info) return NULL;
   if (a->weights.infinite[v->index]) return "it holds values that are infinite or NaN";
-  if (a->requires_grad.count || v->told == TOLD_PARAMETER) return NULL;
+  if (a->requires_grad.count || (v->told == TOLD_PARAMETER && !buffer_is_waves(&a->weights, v))) return NULL;
   if (v->told == TOLD_NO_PARAMETER) return "the exporter says that it is no parameter but a buffer or constant";
   if (is_of_group_norm(a, v)) return "it is a part of a GroupNormalization, which has a scale and bias of its own";
   if (buffer_by_contents(&a->weights, v)) return "it is a mask, a table of waves or a filter, which no layer learns";

@@ -483,7 +483,7 @@ test('who trains convolutions with a BatchNormalization folded into them is told
   assert.equal(dynamo.warnings.length, 1);
   assert.match(
     dynamo.warnings[0],
-    /^the exporter folded BatchNormalization .* '0\.weight' \(weight of Conv '\S+' in '1'\); .*optimize=False after/,
+    /^the exporter folded BatchNormalization .* '0\.weight' \(weight of Conv '\S+' in '1'\); .*optimize=False of torch.onnx.export after/,
   );
 
   const plain = await generateArtifacts(golden('resnet_training.onnx'), { ...HERE, loss: 'cross-entropy' });
@@ -579,6 +579,6 @@ test('a BatchNormalization that was folded into a Gemm is told, and what the exp
   assert.equal(warnings.length, 1);
   assert.match(
     warnings[0],
-    /^the exporter folded BatchNormalization .* 'fc\.weight' \(weight of Gemm .*optimize=False after/,
+    /^the exporter folded BatchNormalization .* 'fc\.weight' \(weight of Gemm .*optimize=False of torch.onnx.export after/,
   );
 });

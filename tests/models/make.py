@@ -123,7 +123,10 @@ def twin_of(case, net, model, inputs):
     norms = sum(isinstance(m, NORMS) for m in net.modules())
     twin = copy.deepcopy(net)
     twin = folded(twin, inputs, left) if len(left) < norms else twin
-    return twin.requires_grad_(True).train()  # also biases that folding made
+    still = {name for name, parameter in net.named_parameters() if not parameter.requires_grad}
+    for name, parameter in twin.named_parameters():
+        parameter.requires_grad_(name not in still)  # also biases that folding made
+    return twin.train()
 
 
 def called(net, inputs):

@@ -5,10 +5,6 @@ import { isNear, outcomeOf } from './outcome.js';
 const computed = (what, from) =>
   `the exporter computed ${what} from ${from}, which trains as it is; \`optimize=False\` keeps the parameter`;
 
-const SINES = 'PyTorch reads its table of sines under `no_grad`, which no file says; name it in `frozen`';
-
-const LOGITS = 'the file adds the buffer final_logits_bias after a product, as if it were a bias; name it in `frozen`';
-
 const DECAY = "the exporter computed 1 + w from w: AdamW's weight decay pulls that towards 0, and w less";
 
 /** Changes by an exporter that make other parameters train than in PyTorch, by name of the model. */
@@ -21,13 +17,11 @@ export const REASONS = {
   'wav2vec 2.0': computed('the weights of the positional convolution', 'their directions and lengths'),
   'RNN, two layers both ways':
     'the exporter split a bias for the first step, which trains apart; `optimize=False` keeps it',
-  ...Object.fromEntries(['Marian', 'Pegasus'].map((name) => [name, SINES])),
-  ...Object.fromEntries(['BART', 'Marian', 'Pegasus'].map((name) => [`${name}, script`, LOGITS])),
   ...Object.fromEntries(['GIN', 'Gemma', 'Gemma 3'].map((name) => [name, DECAY])),
 };
 
 /** Models whose warnings name something else than what sets them apart. */
-const UNWARNED = ['Marian', 'Pegasus', 'Marian, script', 'Pegasus, script', 'NFNet, script'];
+const UNWARNED = ['NFNet, script'];
 
 const size = (number) => number.toExponential(0);
 

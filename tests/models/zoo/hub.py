@@ -116,7 +116,7 @@ CASES = {
     "DINOv2": sees("Dinov2", mlp_ratio=2),
     "data2vec of pictures": sees("Data2VecVision", hidden_dropout_prob=0.0, drop_path_rate=0.0),
     "SigLIP, pictures": sees("SiglipVision", "pooler_output", "Model"),
-    "PatchTST": foresees("PatchTST", patch_length=8, patch_stride=8, d_model=16, num_attention_heads=2,
+    "PatchTST": foresees("PatchTST", patch_length=4, patch_stride=4, d_model=16, num_attention_heads=2,
                          num_hidden_layers=1, ffn_dim=32, ff_dropout=0.0, head_dropout=0.0, attention_dropout=0.0,
                          positional_dropout=0.0, path_dropout=0.0, loss="mse"),
     "PatchTSMixer": foresees("PatchTSMixer", patch_length=8, patch_stride=8, d_model=16, num_layers=2, dropout=0.0,
