@@ -164,7 +164,7 @@ typedef struct NameTable {
 /* Nodes that wait. Where an infer, or the composition around it, needs contents that only a run computes, node_await
  * returns STATUS_LATER, and the node is put off instead of being refused. */
 typedef struct Waiting {
-  bool allowed;  /* else such an infer fails with a sentence */
+  bool allowed;  /* else such an infer gives a symbol for each size, or fails with a sentence */
   bool resumes;  /* Loops go on where they left off; else these wait to be run by themselves */
   bool open;     /* a node of the graph waits */
   bool tries;    /* an infer or a composition that can be put off is in progress */

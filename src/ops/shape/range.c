@@ -1,4 +1,4 @@
-/* Range: start, start + delta, … up to and without limit; the three must be known before the run. */
+/* Range: start, start + delta, … up to and without limit. */
 #include <math.h>
 
 #include "graph/dims.h"
