@@ -192,10 +192,16 @@ Status onnx_told_read_node(OnnxReader *r, const Onnx__NodeProto *from) {
   return padding ? notes_add(r->graph, PADDING_KEY, v->name, padding) : STATUS_OK;
 }
 
+/* A tool may have written a file of the exporter by dynamo without its notes: 'val_12' is a constant that it made up,
+ * 'embedding_1' or 'expand' may be rows that it repeated. */
 static void find_attributes(const OnnxReader *r) {
   for (int i = 0; i < r->graph->value_count; i++) {
     Value *v = r->graph->values[i];
-    if (v->initializer && !isdigit((unsigned char)*v->name) && !strpbrk(v->name, ":/")) v->told = TOLD_ATTRIBUTE;
+    bool made = isdigit((unsigned char)*v->name) || strpbrk(v->name, ":/") || strncmp(v->name, "val_", 4) == 0;
+    if (!v->initializer || made) continue;
+    Span name = {v->name, strlen(v->name)};
+    v->told = TOLD_ATTRIBUTE;
+    if (begins(&name, "embedding") || begins(&name, "expand")) v->computed_from = v->name;
   }
 }
 

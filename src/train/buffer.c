@@ -101,9 +101,18 @@ static bool is_row_of_zeros(const Value *v) {
   return zeros;
 }
 
-bool buffer_by_name(const Value *v) {
+/* Tells whether the operator that reads it first is a product, of which it is a factor. */
+static bool is_factor(const Weights *w, const Value *v) {
+  const Reading *r = last_reading(w, v);
+  const Op *op = !r ? NULL : r->first->whole ? r->first->whole->op : r->first->op;
+  return op == &op_einsum || op == &op_mat_mul || op == &op_gemm;
+}
+
+bool buffer_by_name(const Weights *w, const Value *v) {
   static const char *const names[] = {
-      "mask", "mean",   "std",    "var",    "pe",   "freq", "freqs",   "cached",           "cumprod",
-      "grid", "window", "kernel", "filter", "filt", "fb",   "anchors", "final_logits_bias"};
-  return v->told == TOLD_ATTRIBUTE ? ends_in(v, names, sizeof names / sizeof *names) : is_row_of_zeros(v);
+      "mask",    "mean", "std",    "var",    "pe",   "freq", "freqs",   "cached",
+      "cumprod", "grid", "window", "filter", "filt", "fb",   "anchors", "final_logits_bias"};
+  static const char *const kernel[] = {"kernel"};
+  if (v->told != TOLD_ATTRIBUTE) return is_row_of_zeros(v);
+  return ends_in(v, names, sizeof names / sizeof *names) || (ends_in(v, kernel, 1) && !is_factor(w, v));
 }

@@ -7,4 +7,5 @@ bool buffer_is_waves(const Weights *w, const Value *v);
 /* Masks of two values, tables of sines and cosines, and the same filter for every channel. */
 bool buffer_by_contents(const Weights *w, const Value *v);
 bool buffer_is_none(const Value *v); /* its name is that of a parameter: weight or bias */
-bool buffer_by_name(const Value *v); /* a module's attribute with a usual name of a buffer, such as 'attn_mask' */
+/* A module's attribute with a usual name of a buffer, such as 'attn_mask'. 'kernel' is one that is no factor. */
+bool buffer_by_name(const Weights *w, const Value *v);

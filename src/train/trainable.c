@@ -5,6 +5,7 @@
 #include "ops/ops.h"
 #include "train/artifacts.h"
 #include "train/buffer.h"
+#include "train/computed.h"
 #include "train/master.h"
 #include "train/mode.h"
 #include "train/untie.h"
@@ -44,14 +45,15 @@ const char *artifacts_frozen_because(const TrainletArtifacts *a, const Value *v)
   if (v->told == TOLD_NO_PARAMETER) return "the exporter says that it is no parameter but a buffer or constant";
   if (is_of_group_norm(a, v)) return "it is a part of a GroupNormalization, which has a scale and bias of its own";
   if (buffer_by_contents(&a->weights, v)) return "it is a mask, a table of waves or a filter, which no layer learns";
-  if (buffer_by_name(v)) return "its name is that of a buffer";
+  if (buffer_by_name(&a->weights, v)) return "its name is that of a buffer";
   if (weights_learned(&a->weights, v) || weights_may_be_learned(&a->weights, v)) return NULL;
   return a->weights.of[v->index].count ? "no operator reads it as a weight, bias or scale" : "no operator reads it";
 }
 
 /* One that was computed trains by what its exporter notes of that. */
 static Told told_again(const TrainletArtifacts *a, const Value *v) {
-  bool learned = weights_learned(&a->weights, v) && !buffer_by_contents(&a->weights, v) && !buffer_by_name(v);
+  bool learned = weights_learned(&a->weights, v) && !buffer_by_contents(&a->weights, v) &&
+                 !buffer_by_name(&a->weights, v);
   if (!learned || v->told == TOLD_NO_PARAMETER) return v->told;
   return v->computed_from ? TOLD_PARAMETER : TOLD_NOTHING; /* its readers tell it */
 }
@@ -100,7 +102,10 @@ Status artifacts_read_weights(TrainletArtifacts *a) {
   if (a->by_training_info) return STATUS_OK;
   bool made = false;
   TRY(make_masters(a, &made));
-  if (made) TRY(weights_read(m, &a->building, &a->weights));
+  if (made) {
+    TRY(computed_undo(m)); /* of the float32 numbers */
+    TRY(weights_read(m, &a->building, &a->weights));
+  }
   TRY(untie(m, &a->weights, !a->keeps_merged, a->untie));
   mode_mark_statistics(m);
   return weights_read(m, &a->building, &a->weights);
