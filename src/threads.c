@@ -34,17 +34,17 @@ static struct {
       busy; /* set during a region: a second region, nested or in another session's thread, does not get the pool */
   Hand hands[THREADS_MAX];
   _Alignas(64) SleepWord unfinished; /* chunks not done yet: the caller sleeps on it */
-  atomic_bool caller_sleeps;
+  atomic_bool caller_sleeps, given_up;
   _Alignas(64) SleepWord calls; /* changes when sleeping helpers are called: they sleep on it */
   _Atomic(int) sleepers;
 } pool;
 
 static _Thread_local int this_thread;
 
-/* ---- stopping: the thread that began a region asks; helpers just find no more chunks ---- */
+/* ---- stopping: the thread that began a region asks, and tells helpers ---- */
 
 static _Thread_local const ThreadsStop *watched;
-static _Thread_local bool given_up;
+static _Thread_local bool given_up, shares; /* shares: it is the caller of the region that the pool does */
 
 void threads_watch(const ThreadsStop *stop) {
   watched = stop && stop->asked ? stop : NULL;
@@ -52,7 +52,9 @@ void threads_watch(const ThreadsStop *stop) {
 }
 
 bool threads_stopped(void) {
+  if (this_thread) return atomic_load(&pool.given_up);
   if (watched && !given_up) given_up = watched->asked(watched->context);
+  if (given_up && shares) atomic_store(&pool.given_up, true);
   return given_up;
 }
 
@@ -158,11 +160,14 @@ static void run_here(size_t chunks, ThreadsTask *task, void *context) {
 }
 
 static void share(uint32_t chunks, ThreadsTask *task, void *context) {
+  atomic_store(&pool.given_up, false);
   atomic_store(&pool.unfinished, chunks);
   deal(chunks, task, context);
   call_helpers();
+  shares = true;
   work();
   join();
+  shares = false;
 }
 
 void threads_run(size_t chunks, ThreadsTask *task, void *context) {

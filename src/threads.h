@@ -30,7 +30,7 @@ typedef struct ThreadsStop {
 /* From here on, regions of the calling thread ask after each chunk and skip the remaining chunks once they are told to
  * stop, so that what these would have written is missing. NULL: they do not ask. */
 void threads_watch(const ThreadsStop *stop);
-/* Asks; once it is true, it is until the next threads_watch. */
+/* Asks; once it is true, it is until the next threads_watch. A long chunk may ask as well, and end before its end. */
 bool threads_stopped(void);
 
 /* Does items from … to - 1, which no other call does. */

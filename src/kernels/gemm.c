@@ -352,6 +352,7 @@ static void blocks_run(const Gemm *g, const Part *part, Block block, float *pack
   for (size_t j = 0; j < block.columns && !g->packed_b && !block.late; j += COLUMNS)
     pack_panel(g, &block, j, packed_b + j * block.depth);
   for (block.from = part->from; block.from < part->to; block.from = block.to) {
+    if (block.from > part->from && threads_stopped()) return;
     block.to = size_min(part->to, block.from + ROW_BLOCK);
     if (g->packed_a) {
       block.a = g->packed_a + block.k * g->rows + panel_row(g->rows, block.panels, block.from) * block.depth;
@@ -371,12 +372,13 @@ static void part_run(const Gemm *g, const Part *part, float *scratch) {
   float *packed_a = scratch + (g->packed_b ? 0 : packed_b_floats(part->columns, gemm_block_depth(g->depth)));
   size_t end = part->column + part->columns;
   for (size_t column = part->column; column < end; column += COLUMN_BLOCK) {
+    if (column > part->column && threads_stopped()) return;
     Block block = {.column = column, .columns = size_min(COLUMN_BLOCK, end - column)};
     do { /* once even for a depth of 0: then C = beta · D */
       block.depth = size_min(gemm_block_depth(g->depth), g->depth - block.k);
       blocks_run(g, part, block, scratch, packed_a);
       block.k += block.depth;
-    } while (block.k < g->depth);
+    } while (block.k < g->depth && !threads_stopped());
   }
 }
 
