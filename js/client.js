@@ -26,8 +26,10 @@ import { threadsFor } from './threads.js';
  * @property {(error: unknown) => void} reject
  */
 
-/** How long a call may go on that is to stop, and all that are left when the session is released. */
+/** How long a call may go on that is to stop. */
 const GRACE_MS = 3000;
+/** How long all calls have together that are open at a release. */
+const RELEASE_MS = 300;
 /** How long a worker may take until it has its engine: before that no browser tells that it was ended. */
 const START_MS = 60_000;
 const DEAF =
@@ -113,7 +115,7 @@ export class Client {
     const [call] = this.#calls;
     this.#line.hold(Boolean(call));
     if (!call) return this.#idle();
-    if (this.#stop) Atomics.store(this.#stop, 0, 0);
+    this.#tellStop(this.#ended ? 1 : 0);
     try {
       this.#line.post({ id: ++this.#asked, method: call.method, args: call.args }, call.transfer);
     } catch (error) {
@@ -140,13 +142,19 @@ export class Client {
     this.#settle(call);
     if ('out' in answer) return call.resolve(answer.out);
     const { code, message, node } = answer.error;
-    call.reject(code === 'aborted' ? abortedBy(call.signal, message) : new TrainletError(code, message, { node }));
+    const error = code === 'aborted' && (this.#ended ? released() : abortedBy(call.signal, message));
+    call.reject(error || new TrainletError(code, message, { node }));
+  }
+
+  /** What is asked while it is 1 ends soon. @param {number} word */
+  #tellStop(word) {
+    if (this.#stop) Atomics.store(this.#stop, 0, word);
   }
 
   /** A call's signal has come. @param {Call} call */
   #abort(call) {
     if (call !== this.#calls[0]) return this.#settle(call).reject(abortedBy(call.signal));
-    if (this.#stop) Atomics.store(this.#stop, 0, 1);
+    this.#tellStop(1);
     this.#forgive = after(GRACE_MS, () => {
       this.#calls.shift();
       call.reject(abortedBy(call.signal, DEAF));
@@ -173,15 +181,16 @@ export class Client {
   }
 
   /**
-   * Lets what was asked so far be answered if it does not take too long, refuses all that comes later, and ends the
+   * Stops what computes, lets other calls be answered that do not take long, refuses all that comes later, and ends the
    * worker.
    * @param {{ signal?: AbortSignal }} [options] the signal ends it at once
    */
   async release(options = {}) {
     checkKeys('release', options, ['signal']);
     const { signal } = options;
-    this.#ended ??= new TrainletError('released', 'the session was released');
-    const end = () => this.end(new TrainletError('released', 'the session was released before this was answered'));
+    this.#ended ??= released();
+    const end = () => this.end(released());
+    this.#tellStop(1);
     this.#released ??= this.#finish(end);
     if (signal?.aborted) end();
     signal?.addEventListener('abort', end);
@@ -190,7 +199,7 @@ export class Client {
 
   /** @param {() => void} end */
   async #finish(end) {
-    const forgive = after(GRACE_MS, end);
+    const forgive = after(RELEASE_MS, end);
     if (this.#calls.length)
       await new Promise((resolve) => {
         this.#idle = () => resolve(undefined);
@@ -219,6 +228,8 @@ export class Client {
     this.#idle();
   }
 }
+
+const released = () => new TrainletError('released', 'the session was released before this was answered');
 
 /**
  * Calls back then, unless it is called off. In four parts, of which a suspended page misses one: it has not waited, and

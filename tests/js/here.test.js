@@ -41,13 +41,15 @@ test('timers go on while steps follow each other', async () => {
   assert.ok(turns >= 2, `${turns} turns in ${ms} ms`);
 });
 
-test('a call that is asked before a release is answered, one after it is not', async () => {
+test('a release stops a step; another call before it is answered, one after it is not', async () => {
   const session = await TrainingSession.create(artifacts, HERE);
-  const asked = [session.step(randomFeeds(1)), session.getLearningRate()];
+  const stopped = assert.rejects(session.step(randomFeeds(1)), { code: 'released' });
+  const asked = [session.getLearningRate(), session.saveCheckpoint()];
   const released = session.release();
   const late = assert.rejects(session.getLearningRate(), { code: 'released' });
   assert.equal((await Promise.all(asked)).length, 2);
   await late;
+  await stopped;
   await released;
 });
 
