@@ -375,14 +375,16 @@ export interface EngineOptions {
    * they are read, state, feeds, plans, the memory that a step works in, checkpoints being written. Default: as many as
    * there are. Where a step would exceed it, cheap values are computed twice instead of being kept, and what was kept
    * for speed is dropped; if that is not enough, the call fails with `out-of-memory`, which says how many bytes were
-   * wanted, and the session remains usable. `getMemoryPlan().takenBytes` says how many are taken.
+   * wanted, and the session remains usable. `getMemoryPlan().takenBytes` says how many are taken. The strings that a run
+   * gives back are bounded by the same number, or by 134,217,728 bytes: 32 bytes each, and two a letter.
    */
   maxMemoryBytes?: number;
   /**
    * The most multiply-adds that one run or step may take. They are counted from the shapes before anything is computed;
    * more is refused with the code `too-much-work` and the name of the most expensive node. Default 1e13, as many as a
    * dozen steps of a language model of 135 million parameters on 2,048 tokens; with one thread that is about half an
-   * hour. `Infinity`: no limit.
+   * hour. Making a string counts as 512, each of its letters as 8. Strings made of constants, while a model is loaded,
+   * may take 268,435,456. `Infinity`: no limit.
    */
   maxWork?: number;
   /**
@@ -575,8 +577,9 @@ export class InferenceSession {
   ): Promise<Record<string, V>>;
   run<const F extends FetchStructure>(feeds: Feeds, fetches: F, options?: RunOptions): Promise<Fetched<F>>;
   /**
-   * Ends the worker. Calls in progress have 3 s to be answered and are rejected with `released` after that, or as soon
-   * as the signal fires. It may be called twice.
+   * Ends the worker. Runs and steps that are not done are stopped, and other calls have 0.3 s to be answered, or until
+   * the signal fires: all that is not answered is rejected with `released`. Await what you need before. It may be called
+   * twice.
    */
   release(options?: { signal?: AbortSignal }): Promise<void>;
   [Symbol.asyncDispose](): Promise<void>;
@@ -1465,8 +1468,9 @@ export class TrainingSession {
   /** What is worth knowing about the artifacts, one sentence each, as `warnings` of an `InferenceSession`. */
   readonly warnings: readonly string[];
   /**
-   * Ends the worker. Calls in progress have 3 s to be answered and are rejected with `released` after that, or as soon
-   * as the signal fires. It may be called twice.
+   * Ends the worker. Runs and steps that are not done are stopped, and other calls have 0.3 s to be answered, or until
+   * the signal fires: all that is not answered is rejected with `released`. Await what you need before. It may be called
+   * twice.
    */
   release(options?: { signal?: AbortSignal }): Promise<void>;
   [Symbol.asyncDispose](): Promise<void>;

@@ -104,11 +104,12 @@ void *arena_alloc_array(Arena *arena, size_t count, size_t bytes) {
   return arena_alloc(arena, total);
 }
 
-char *arena_copy_text(Arena *arena, const char *text) {
-  size_t bytes = strlen(text) + 1;
-  char *copy = arena_alloc(arena, bytes);
+char *arena_copy_part(Arena *arena, const char *text, size_t bytes) {
+  char *copy = arena_alloc(arena, bytes + 1);
   return copy ? memcpy(copy, text, bytes) : NULL;
 }
+
+char *arena_copy_text(Arena *arena, const char *text) { return arena_copy_part(arena, text, strlen(text)); }
 
 char *arena_print(Arena *arena, const char *format, ...) {
   va_list args, again;
@@ -116,7 +117,7 @@ char *arena_print(Arena *arena, const char *format, ...) {
   va_copy(again, args);
   int length = vsnprintf(NULL, 0, format, args);
   va_end(args);
-  char *text = length < 0 ? NULL : arena_alloc(arena, (size_t)length + 1);
+  char *text = length < 0 ? fail(arena) : arena_alloc(arena, (size_t)length + 1);
   if (text) vsnprintf(text, (size_t)length + 1, format, again);
   va_end(again);
   return text;

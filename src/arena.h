@@ -23,6 +23,8 @@ void *arena_alloc(Arena *arena, size_t bytes);
 void *arena_alloc_array(Arena *arena, size_t count, size_t bytes);
 
 char *arena_copy_text(Arena *arena, const char *text);
+char *arena_copy_part(Arena *arena, const char *text, size_t bytes); /* and a zero byte */
+/* NULL, as out of memory, where it would be 2 GB. */
 char *arena_print(Arena *arena, const char *format, ...) __attribute__((format(printf, 2, 3)));
 void arena_free(Arena *arena);
 void arena_trim(Arena *arena); /* gives back what is left of the newest chunk, where memory can take it */

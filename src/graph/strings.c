@@ -1,28 +1,28 @@
 /* Strings: contents of inputs, and constants made of them. */
 #include "graph/strings.h"
 
-#include <string.h>
+#include <math.h>
 
 #include "graph/work.h"
 
-bool strings_stopped(const void *node) {
-  const ThreadsStop *stop = ((const Node *)node)->graph->stop;
-  return stop && stop->asked && stop->asked(stop->context);
+static bool is_stopped(const Graph *g) { return g->stop && g->stop->asked && g->stop->asked(g->stop->context); }
+
+bool strings_spend(const void *node, double work) {
+  enum { UNASKED = 1 << 22 };
+  Graph *g = ((const Node *)node)->graph;
+  double before = g->work_composed;
+  g->work_composed += work;
+  if (floor(before / UNASKED) != floor(g->work_composed / UNASKED) && is_stopped(g)) return false;
+  return g->work_composed <= work_most(g);
 }
 
 Status strings_work(const Node *n, double work) {
-  if (strings_stopped(n)) return node_fail(n, STATUS_ABORTED, "the run was stopped; no parameter was changed");
-  return work_compose(n, work);
-}
-
-/* Each is read at least once, one that many elements share as often. */
-static double letters_of(const Node *n, const char *const *x, size_t count) {
-  double letters = 0, most = work_left(n->graph);
-  for (size_t i = 0; i < count && letters <= most; i++) {
-    letters += WORK_ELEMENT + (double)strlen(strings_text(x[i]));
-    if (i % 4096 == 0 && strings_stopped(n)) break;
-  }
-  return letters;
+  const Graph *g = n->graph;
+  if (strings_spend(n, work)) return STATUS_OK;
+  if (is_stopped(g)) return node_fail(n, STATUS_ABORTED, "the run was stopped; no parameter was changed");
+  return node_fail(n, STATUS_TOO_MUCH_WORK,
+                   "its strings and those before it take as long as more than the %.1e multiply-adds that %s",
+                   work_most(g), g->work_limit > 0 ? "maxWork allows" : "are done while a model is loaded");
 }
 
 const char *const *strings_of(const Node *n, int input, size_t *count) {
@@ -34,7 +34,7 @@ const char *const *strings_of(const Node *n, int input, size_t *count) {
   }
   if (node_contents(n, input, &data) != STATUS_OK) return NULL;
   *count = shape_elements(&n->in[input]->shape);
-  return strings_work(n, letters_of(n, data, *count)) == STATUS_OK ? data : NULL;
+  return data;
 }
 
 Value *strings_constant(Compose *c, DType type, const Shape *shape, const void *data) {

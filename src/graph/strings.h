@@ -11,8 +11,12 @@ static inline bool strings_equal(const char *a, const char *b) { return strcmp(s
 
 /* The strings of an input, *count of them; NULL with a sentence if it has no strings, or none that are known yet. */
 const char *const *strings_of(const Node *n, int input, size_t *count);
-/* They are computed while a run is planned: letters count as its work, and a run that was stopped ends here. */
+
+/* Strings are computed while a run is planned. So what they take counts as its work, and a run that was stopped ends
+ * here. In multiply-adds that take as long: */
+enum { WORK_STRING = 512, WORK_LETTER = 8 }; /* a string made, a letter read or written */
+static inline double strings_cost(const char *s) { return WORK_STRING + WORK_LETTER * (double)strlen(strings_text(s)); }
+bool strings_spend(const void *node, double work); /* false: strings_work fails */
 Status strings_work(const Node *n, double work);
-bool strings_stopped(const void *node);
 /* A constant of elements that stay where they are. */
 Value *strings_constant(Compose *c, DType type, const Shape *shape, const void *data);

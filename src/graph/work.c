@@ -32,13 +32,11 @@ bool work_may_go_ahead(Node *n) {
   return true;
 }
 
-static double most_work(const Graph *g) { return g->work_limit > 0 ? g->work_limit : WORK_DEFAULT; }
-
-double work_left(const Graph *g) { return most_work(g) - g->work_composed; }
+double work_most(const Graph *g) { return g->work_limit > 0 ? g->work_limit : WORK_AHEAD_MAX; }
 
 Status work_compose(const Node *n, double work) {
   Graph *g = n->graph;
-  double most = most_work(g);
+  double most = work_most(g);
   g->work_composed += work;
   if (g->work_composed <= most) return STATUS_OK;
   return node_fail(n, STATUS_TOO_MUCH_WORK,

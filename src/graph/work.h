@@ -13,7 +13,7 @@ double work_of(const Node *n);
 bool work_may_go_ahead(Node *n);
 /* Counts what a composite is about to compute, or refuses it. */
 Status work_compose(const Node *n, double work);
-double work_left(const Graph *g); /* that composites may still take */
+double work_most(const Graph *g); /* that composites may take */
 
 /* ---- for Op.work ---- */
 double work_elements(const Value *v); /* 0 where v is NULL */

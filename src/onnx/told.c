@@ -117,7 +117,7 @@ static Status read_origin(const OnnxReader *r, bool names, const char *list, Val
   v->told = parameters ? TOLD_PARAMETER : names || !placeholders ? TOLD_NO_PARAMETER : TOLD_NOTHING;
   v->computed_masked = holes && parameters == 1;
   if (!first.length) return STATUS_OK;
-  v->computed_from = arena_print(r->arena, "%.*s", (int)first.length, first.at);
+  v->computed_from = arena_copy_part(r->arena, first.at, first.length);
   return v->computed_from
            ? STATUS_OK
            : error_set(r->error, STATUS_OUT_OF_MEMORY, NULL, "out of memory for the names of parameters");
@@ -161,7 +161,7 @@ Status onnx_told_read_module(OnnxReader *r, const Onnx__NodeProto *next) {
   r->graph->module = NULL;
   while (list && (list = quoted(list, &name))) module = last, last = name;
   if (!module.length) return STATUS_OK;
-  r->graph->module = arena_print(r->arena, "%.*s", (int)module.length, module.at);
+  r->graph->module = arena_copy_part(r->arena, module.at, module.length);
   return r->graph->module ? STATUS_OK
                           : error_set(r->error, STATUS_OUT_OF_MEMORY, NULL, "out of memory for the names of modules");
 }
@@ -172,7 +172,7 @@ static const char *padding_in(const OnnxReader *r, const char *call) {
   const char *at = strstr(call, embedding);
   size_t length;
   for (int i = 0; at && i < 2; i++) at = at[strcspn(at, ",)")] == ',' ? strchr(at, ',') + 2 : NULL;
-  return at && (length = strspn(at, "0123456789")) ? arena_print(r->arena, "%.*s", (int)length, at) : NULL;
+  return at && (length = strspn(at, "0123456789")) ? arena_copy_part(r->arena, at, length) : NULL;
 }
 
 /* jax2onnx notes nothing, but it calls so what lax.stop_gradient gives. */

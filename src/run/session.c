@@ -4,6 +4,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "graph/strings.h"
 #include "graph/work.h"
 #include "passes/passes.h"
 #include "run/outside.h"
@@ -187,8 +188,21 @@ Status session_find_values(TrainletSession *s, Graph *graph, const char *names, 
 
 static TrainletTensor *fetched(const TrainletSession *s) { return s->fetched.data; }
 
+/* JavaScript makes strings of them: about 32 bytes each, and two a letter. */
+static void bound_strings(TrainletSession *s, const char *name, const char *const *strings, size_t count) {
+  enum { TEXT_MAX = 1 << 27 };
+  double most = s->budget.limit_bytes > 0 ? s->budget.limit_bytes : TEXT_MAX;
+  for (size_t i = 0; i < count && s->text_bytes <= most; i++)
+    s->text_bytes += 32 + 2 * (double)strlen(strings_text(strings[i]));
+  if (s->text_bytes <= most) return;
+  error_set(&s->error, STATUS_OUT_OF_MEMORY, NULL,
+            "the strings of the outputs up to '%.200s' take more than %.0f bytes: maxMemoryBytes bounds them", name,
+            most);
+}
+
 void session_take_tensor(TrainletSession *s, const char *name, const Value *v) {
   size_t elements = shape_elements(&v->shape);
+  if (v->type == DTYPE_STRING) bound_strings(s, name, v->data, elements);
   fetched(s)[s->fetched_count++] = (TrainletTensor){
       name, v->type, v->shape.rank, v->shape.dim, v->data, elements, elements * dtype_bytes(v->type), -1, false};
 }
@@ -207,6 +221,7 @@ static void take_output(TrainletSession *s, const Value *v) {
 
 Status session_begin_outputs(TrainletSession *s, size_t count) {
   s->fetched_count = 0;
+  s->text_bytes = 0;
   return block_reserve(&s->fetched, sizeof(TrainletTensor) * (count + 1)) ? STATUS_OK : session_out_of_memory(s);
 }
 
@@ -253,7 +268,7 @@ Status session_run_model(TrainletSession *s, Model *m, Request *r) {
     LossCount c = count_of(r, p, i);
     fetched(s)[at].counted = c.weight, fetched(s)[at].is_sum = c.sum;
   }
-  return STATUS_OK;
+  return s->error.status;
 }
 
 /* Each draws anew. */

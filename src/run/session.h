@@ -79,6 +79,7 @@ struct TrainletSession {
   int64_t steps;
   Block fetched; /* TrainletTensors of the last run */
   int fetched_count;
+  double text_bytes; /* of what is fetched */
   Arena fetch_arena; /* the values that the last run named */
   Block fit;         /* the text of the checkpoint's `fit`, once it has been set here */
   Property *properties;

@@ -48,8 +48,11 @@ static bool awaited_of(const Graph *g, Arena *arena, Awaited *a) {
 
 /* Strings that were made for a stage are freed with it. */
 static bool keep_strings(const char **strings, size_t count, Arena *arena) {
-  for (size_t i = 0; i < count; i++)
-    if (!(strings[i] = arena_copy_text(arena, strings_text(strings[i])))) return false;
+  const char *copied = NULL, *copy = NULL; /* neighbours often are one string */
+  for (size_t i = 0; i < count; i++) {
+    if (!copy || strings[i] != copied) copy = arena_copy_text(arena, strings_text(copied = strings[i]));
+    if (!(strings[i] = copy)) return false;
+  }
   return true;
 }
 

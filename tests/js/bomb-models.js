@@ -25,11 +25,15 @@ export const graph = (name, body) => message([1, name], [6, body], [20, 5]);
 
 /**
  * A model whose nodes make 'v' of x, a float [dims] that is fed, and of constants by name. What it gives is w · the sum
- * of v, so that w may be trained.
+ * of v, so that w may be trained; or y, which the nodes make, where `output` says what that is.
  */
-export function model(nodes, constants = {}, { dims = [1, 4], opset = 17, functions = [], parts = [], type } = {}) {
+export function model(
+  nodes,
+  constants = {},
+  { dims = [1, 4], opset = 17, functions = [], parts = [], type, output } = {},
+) {
   const cast = type ? [node('Cast', ['v'], ['floats'], attribute('to', 1))] : [];
-  const last = [
+  const sum = [
     ...cast,
     node('ReduceSum', [type ? 'floats' : 'v'], ['sum'], attribute('keepdims', 0)),
     node('Mul', ['sum', 'w'], ['y']),
@@ -39,10 +43,10 @@ export function model(nodes, constants = {}, { dims = [1, 4], opset = 17, functi
     [
       7,
       message(
-        ...[...nodes, ...last].map((n) => [1, n]),
+        ...[...nodes, ...(output ? [] : sum)].map((n) => [1, n]),
         ...Object.entries({ ...constants, w: floats([], 0.5) }).map(([name, value]) => [5, tensor(name, value)]),
         [11, info('x', 1, dims)],
-        [12, info('y', 1, [])],
+        [12, output ?? info('y', 1, [])],
         ...parts,
       ),
     ],

@@ -1,6 +1,6 @@
 // Bombs of strings: what is repeated, joined, cut, matched and written as text.
 
-import { attribute, message, node } from '../bench/models/onnx_file.js';
+import { attribute, info, message, node } from '../bench/models/onnx_file.js';
 import { int64, list, microsoft, model } from './bomb-models.js';
 
 const STRING = 8;
@@ -18,8 +18,28 @@ const doubled = (times, from = 's') =>
 const bomb = (nodes, text = 'a b', constants = {}) =>
   model(nodes, constants, { opset: 20, parts: [strings('s', text)], type: true });
 const many = () => node('Expand', ['s', 'size'], ['many']);
-const split = (input) => node('StringSplit', [input], ['parts', 'v'], attribute('delimiter', ' '));
+export const split = (input) => node('StringSplit', [input], ['parts', 'v'], attribute('delimiter', ' '));
 const matches = (input, pattern) => node('RegexFullMatch', [input], ['v'], attribute('pattern', pattern));
+/** A model whose output y is the strings that the nodes make. */
+const written = (nodes, text = 'a b', constants = {}) =>
+  model(nodes, constants, { opset: 20, parts: [strings('s', text)], type: true, output: info('y', STRING, ['n']) });
+/** Strings of what is fed, so that no string is known before a run: 'fed', 'count' times, joined with itself. */
+export const fed = (times) => [
+  node('ReduceMax', ['x'], ['one'], attribute('keepdims', 0)),
+  node('Cast', ['one'], ['text'], attribute('to', STRING)),
+  ...doubled(times, 'text'),
+  node('Expand', [times ? 'long' : 'text', 'size'], ['many']),
+];
+const tokenizer = (input, pattern) =>
+  microsoft(
+    'Tokenizer',
+    [input],
+    ['tokens'],
+    attribute('mark', 0),
+    attribute('mincharnum', 1),
+    attribute('pad_value', ''),
+    attribute('tokenexp', pattern),
+  );
 const size = (...dims) => ({ size: int64(...dims) });
 
 /** @type {[string, () => Uint8Array][]} */
@@ -76,25 +96,7 @@ export const STRING_BOMBS = [
   ]),
   ...['.', 'a+', '.*?b'].map((pattern) => [
     `Tokenizer ${pattern} of a string doubled 22 times`,
-    () =>
-      bomb(
-        [
-          ...doubled(22),
-          node('Unsqueeze', ['long', 'axis'], ['column']),
-          microsoft(
-            'Tokenizer',
-            ['long'],
-            ['tokens'],
-            attribute('mark', 0),
-            attribute('mincharnum', 1),
-            attribute('pad_value', ''),
-            attribute('tokenexp', pattern),
-          ),
-          matches('tokens', 'a'),
-        ],
-        'a b',
-        { axis: int64(0) },
-      ),
+    () => bomb([...doubled(22), tokenizer('long', pattern), matches('tokens', 'a')]),
   ]),
   ...[2 ** 18, 2 ** 26].map((count) => [
     `Cast of ${count} numbers to strings`,
@@ -143,4 +145,68 @@ export const STRING_BOMBS = [
         matches('p6', 'a'),
       ]),
   ],
+  // the strings are computed in a run
+  ['StringSplit of fed strings', () => bomb([...fed(8), split('many')], 'a', size(2 ** 21))],
+  ['StringSplit of a fed string', () => bomb([...fed(24), split('many')], 'a', size(1))],
+  ['RegexFullMatch of fed strings', () => bomb([...fed(4), matches('many', '(0|.|5)*')], 'a', size(2 ** 20))],
+  ['RegexFullMatch of long fed strings', () => bomb([...fed(20), matches('many', '(0|.|5)*')], 'a', size(2 ** 12))],
+  [
+    'Tokenizer of fed strings',
+    () => bomb([...fed(10), tokenizer('many', '.'), matches('tokens', 'a')], 'a', size(2 ** 10)),
+  ],
+  [
+    'Cast of fed strings to numbers',
+    () => bomb([...fed(0), node('Cast', ['many'], ['v'], attribute('to', 1))], 'a', size(2 ** 22)),
+  ],
+  [
+    'StringConcat of long fed strings',
+    () => bomb([...fed(16), node('StringConcat', ['many', 'many'], ['all']), matches('all', 'a')], 'a', size(2 ** 12)),
+  ],
+  // expressions that reach many places for each letter
+  [
+    'RegexFullMatch of empty alternatives',
+    () => bomb([...doubled(18), matches('long', `${'('.repeat(90)}.${'|)'.repeat(90)}*`)]),
+  ],
+  [
+    'RegexFullMatch of a class of many ranges',
+    () =>
+      bomb([...doubled(20), matches('long', `[${list(400, (i) => String.fromCharCode(0x100 + 2 * i)).join('')}a b]*`)]),
+  ],
+  [
+    'Tokenizer of an expression of 4,000 instructions',
+    () => bomb([...doubled(20), tokenizer('long', 'a|c{900}|d{900}|e{900}'), matches('tokens', 'a')]),
+  ],
+  // numbers
+  [
+    'Cast of a number of a million digits, many times',
+    () =>
+      bomb(
+        [...doubled(20), node('Expand', ['long', 'size'], ['many']), node('Cast', ['many'], ['v'], attribute('to', 1))],
+        '1',
+        size(2 ** 12),
+      ),
+  ],
+  [
+    'Cast of fractions to strings',
+    () =>
+      bomb([
+        node('RandomUniform', [], ['numbers'], attribute('shape', [2 ** 18]), attribute('dtype', 11)),
+        node('Cast', ['numbers'], ['many'], attribute('to', STRING)),
+        matches('many', '0'),
+      ]),
+  ],
+  // what JavaScript makes of them
+  ...[2 ** 16, 2 ** 22, 2 ** 26].map((count) => [
+    `${count} strings given back`,
+    () => written([many(), node('Identity', ['many'], ['y'])], 'a b', size(count)),
+  ]),
+  [
+    'a string of a million letters given back many times',
+    () => written([...doubled(20), node('Expand', ['long', 'size'], ['y'])], 'a b', size(2 ** 12)),
+  ],
+  [
+    'parts of a string given back',
+    () => written([...doubled(21), node('StringSplit', ['long'], ['y', 'n'], attribute('delimiter', ' '))]),
+  ],
+  ['a text of 2 GB, given back', () => written([...doubled(30), node('Identity', ['long'], ['y'])])],
 ];

@@ -2,6 +2,7 @@
  * when it is out of range (NaN: 0); integers wrap, and what becomes one of 4 or 2 bits does; a bool is x ≠ 0.  Between
  * floats dx = dy in x's type, else none. Strings are made and read while the graph is: of a float the shortest decimal
  * that reads back as it. */
+#include <float.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -111,17 +112,19 @@ static bool cast_composes(const Added *a) {
   return (a->in_count && a->in[0] && a->in[0]->type == DTYPE_STRING) || node_int(&with, "to", 0) == DTYPE_STRING;
 }
 
-enum { NUMBER_TEXT = 32 };
+enum { NUMBER_TEXT = 32, WORK_OF_TEXT = 1 << 12 }; /* bytes of a number; multiply-adds of writing or reading it */
 
-static void print_float(char text[NUMBER_TEXT], double x, bool wide) {
+/* In as few digits as tell it. Fewer than the type holds for sure are tried where it has lost some, near 0: any other
+ * number with trailing zeros is printed without. Gives how many were tried. */
+static int print_float(char text[NUMBER_TEXT], double x, bool wide) {
   if (isnan(x) || isinf(x)) {
     strcpy(text, isnan(x) ? "NaN" : x > 0 ? "INF" : "-INF");
-    return;
+    return 1;
   }
-  for (int digits = 1; digits <= 17; digits++) {
-    snprintf(text, NUMBER_TEXT, "%.*g", digits, x);
-    if (wide ? strtod(text, NULL) == x : strtof(text, NULL) == (float)x) return;
-  }
+  int first = fabs(x) < (wide ? DBL_MIN : FLT_MIN) ? 1 : wide ? DBL_DIG : FLT_DIG, digits = first;
+  do snprintf(text, NUMBER_TEXT, "%.*g", digits, x);
+  while ((wide ? strtod(text, NULL) != x : strtof(text, NULL) != (float)x) && digits++ < 17);
+  return digits - first + 1;
 }
 
 static Status cast_to_strings(Compose *c, const void *data, const char **to) {
@@ -129,9 +132,11 @@ static Status cast_to_strings(Compose *c, const void *data, const char **to) {
   for (size_t i = 0; i < shape_elements(&x->shape); i++) {
     char text[NUMBER_TEXT];
     Numbers number;
+    int tries = 1;
     numbers_load(&number, data, x->type, i, 1, 1);
-    if (dtype_is_float(x->type)) print_float(text, number.floats[0], x->type == DTYPE_FLOAT64);
+    if (dtype_is_float(x->type)) tries = print_float(text, number.floats[0], x->type == DTYPE_FLOAT64);
     else snprintf(text, sizeof text, x->type == DTYPE_UINT64 ? "%llu" : "%lld", (long long)number.ints[0]);
+    TRY(strings_work(c->node, WORK_OF_TEXT * tries));
     if (!(to[i] = arena_copy_text(c->graph->arena, text))) return STATUS_OUT_OF_MEMORY;
   }
   return STATUS_OK;
@@ -141,6 +146,7 @@ static Status cast_to_strings(Compose *c, const void *data, const char **to) {
 static Status cast_from_strings(Compose *c, const char *const *strings, size_t count, DType to, void *y) {
   for (size_t i = 0; i < count; i++) {
     const char *text = strings_text(strings[i]);
+    TRY(strings_work(c->node, WORK_OF_TEXT + strings_cost(text)));
     char *end, *int_end;
     Numbers number,
         integer = {.ints = {to == DTYPE_UINT64 ? (int64_t)strtoull(text, &int_end, 10) : strtoll(text, &int_end, 10)}};
@@ -152,8 +158,6 @@ static Status cast_from_strings(Compose *c, const char *const *strings, size_t c
   return STATUS_OK;
 }
 
-enum { WORK_OF_TEXT = 256 }; /* a number written or read */
-
 static Status cast_compose(Compose *c) {
   const Node *n = c->node;
   DType from = n->in[0]->type, to = (DType)node_int(n, "to", 0);
@@ -162,7 +166,6 @@ static Status cast_compose(Compose *c) {
   if (!dtype_bytes(to))
     return node_fail(n, STATUS_UNSUPPORTED_OP, "%s to %s is a cast we lack", dtype_name(from), dtype_name(to));
   TRY(node_contents(n, 0, &x));
-  TRY(strings_work(n, WORK_OF_TEXT * (double)in_count(n, 0)));
   void *y = arena_alloc_array(c->graph->arena, in_count(n, 0), dtype_bytes(to));
   if (!y) return STATUS_OUT_OF_MEMORY;
   TRY(to == DTYPE_STRING ? cast_to_strings(c, x, y) : cast_from_strings(c, x, in_count(n, 0), to, y));

@@ -1,7 +1,6 @@
 /* RegexFullMatch: whether all of each string is what the pattern says. */
 #include "graph/compose.h"
 #include "graph/strings.h"
-#include "graph/work.h"
 #include "ops/text/regular_expression.h"
 
 static Status regex_full_match_compose(Compose *c) {
@@ -12,14 +11,15 @@ static Status regex_full_match_compose(Compose *c) {
   if (!x) return c->graph->error->status;
   uint8_t *y = ARENA_ARRAY(c->graph->arena, uint8_t, count + 1);
   Arena scratch = {0};
-  RegexWork work = {work_left(c->graph), strings_stopped, n};
+  RegexWork work = {strings_spend, n};
   const Regex *r = regex_read(pattern, &work, &scratch, &wrong);
-  for (size_t i = 0; r && y && i < count && work.left >= 0; i++) y[i] = regex_matches_all(r, strings_text(x[i]));
+  for (size_t i = 0; r && y && i < count && strings_spend(n, WORK_STRING); i++)
+    y[i] = regex_matches_all(r, strings_text(x[i]));
   bool failed = scratch.failed;
   arena_free(&scratch);
   if (failed || !y) return STATUS_OUT_OF_MEMORY;
   if (!r) return node_fail(n, STATUS_UNSUPPORTED_OP, "its pattern '%.100s' cannot be used: %s", pattern, wrong);
-  TRY(strings_work(n, work_left(c->graph) - work.left));
+  TRY(strings_work(n, 0));
   return compose_done(c, strings_constant(c, DTYPE_BOOL, &n->in[0]->shape, y));
 }
 

@@ -19,7 +19,7 @@ typedef struct Range {
 
 /* The places in the code at which a search is. */
 typedef struct Places {
-  int *at, count;
+  int *at, count, reached;
   const char **from; /* the letter at which each began, in order */
 } Places;
 
@@ -363,6 +363,7 @@ static void add_place(const Regex *r, Places *p, int first, const char *from, co
   while (depth) {
     int at = r->stack[--depth];
     const Instruction *i = &r->code[at];
+    p->reached++;
     if (r->seen[at] == here->step) continue;
     r->seen[at] = here->step;
     if (i->kind == SPLIT) r->stack[depth++] = at + i->b;
@@ -400,13 +401,14 @@ static void advance(const Regex *r, const Places *now, Places *then, Position *h
     if (takes(r, &r->code[now->at[k]], c)) add_place(r, then, now->at[k] + 1, now->from[k], here);
 }
 
-enum { LETTERS_UNASKED = 1 << 14 };
+enum { WORK_PLACE = 32, WORK_RANGE = 4 };
 
-static bool may_go_on(const Regex *r, int places, int step) {
-  if (!r->work) return true;
-  r->work->left -= 1 + places;
-  if (step % LETTERS_UNASKED == 0 && r->work->stopped(r->work->context)) r->work->left = -1;
-  return r->work->left >= 0;
+static bool may_go_on(const Regex *r, Places *now) {
+  double work = WORK_PLACE * (1.0 + now->reached);
+  for (int k = 0; k < now->count; k++)
+    if (r->code[now->at[k]].kind == RANGES) work += WORK_RANGE * r->code[now->at[k]].b;
+  now->reached = 0;
+  return !r->work || r->work->spend(r->work->context, work);
 }
 
 /* The leftmost match, and of these the longest. */
@@ -414,13 +416,14 @@ static bool find(const Regex *r, const char *text, const char *from, bool anchor
                  const char **end) {
   Places now = r->places[0], then = r->places[1];
   Position here = {from, 1, from > text ? (unsigned char)from[-1] : 0, peek(from), from == text};
+  now.reached = r->count;
   memset(r->seen, 0, (size_t)r->count * sizeof *r->seen);
   *begin = NULL;
   for (;;) {
     if (!*begin && (!anchored || here.at == from)) add_place(r, &now, 0, here.at, &here);
     take_matches(r, &now, here.at, begin, end);
     if (!*here.at || (!now.count && (*begin || anchored))) return *begin != NULL;
-    if (!may_go_on(r, now.count, here.step)) return false;
+    if (!may_go_on(r, &now)) return false;
     advance(r, &now, &then, &here);
     Places swapped = now;
     now = then, then = swapped;

@@ -8,11 +8,9 @@
 
 typedef struct Regex Regex;
 
-/* The work that searches may still take, in places times letters; below 0 they find nothing, nor once they are stopped.
- */
+/* Is told what a search takes, in multiply-adds that take as long. False: it ends there and finds nothing. */
 typedef struct RegexWork {
-  double left;
-  bool (*stopped)(const void *context);
+  bool (*spend)(const void *context, double work);
   const void *context;
 } RegexWork;
 

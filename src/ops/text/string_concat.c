@@ -1,7 +1,6 @@
 /* StringConcat: the strings of two tensors joined, with NumPy broadcasting. */
 #include "graph/compose.h"
 #include "graph/strings.h"
-#include "graph/work.h"
 
 /* Of the element of an operand that broadcasts to place `i` of y. */
 static size_t place_in(const Shape *operand, const Shape *y, size_t i) {
@@ -17,13 +16,6 @@ static size_t place_in(const Shape *operand, const Shape *y, size_t i) {
   return at;
 }
 
-/* Each element of an operand is part of as many of the `count` strings. */
-static double joined_letters(const char *const *x, size_t own, size_t count) {
-  double letters = 0;
-  for (size_t i = 0; i < own; i++) letters += WORK_ELEMENT + (double)strlen(strings_text(x[i]));
-  return own ? letters * (double)(count / own) : 0;
-}
-
 static Status string_concat_compose(Compose *c) {
   Node *n = c->node;
   const Shape *a = &n->in[0]->shape, *b = &n->in[1]->shape;
@@ -34,13 +26,11 @@ static Status string_concat_compose(Compose *c) {
   if (!x || !y) return c->graph->error->status;
   TRY(node_broadcast(n, a, b, &shape));
   if (!shape_count(&shape, &count)) return node_invalid(n, "its output is too large");
-  TRY(strings_work(n, joined_letters(x, in_count(n, 0), count) + joined_letters(y, in_count(n, 1), count)));
   const char **all = ARENA_ARRAY(arena, const char *, count + 1);
   for (size_t i = 0; all && i < count; i++) {
-    if (i % 4096 == 0) TRY(strings_work(n, 0));
-    if (!(all[i] = arena_print(arena, "%s%s", strings_text(x[place_in(a, &shape, i)]),
-                               strings_text(y[place_in(b, &shape, i)]))))
-      return STATUS_OUT_OF_MEMORY;
+    const char *begin = strings_text(x[place_in(a, &shape, i)]), *end = strings_text(y[place_in(b, &shape, i)]);
+    TRY(strings_work(n, strings_cost(begin) + strings_cost(end)));
+    if (!(all[i] = arena_print(arena, "%s%s", begin, end))) return STATUS_OUT_OF_MEMORY;
   }
   return all ? compose_done(c, strings_constant(c, DTYPE_STRING, &shape, all)) : STATUS_OUT_OF_MEMORY;
 }

@@ -90,9 +90,9 @@ static Status string_normalizer_compose(Compose *c) {
   bool made = read_stopwords(&words, n);
   for (size_t i = 0; made && i < count; i++) {
     const char *text = strings_text(x[i]);
+    if (!strings_spend(n, 2 * strings_cost(text))) break;
     if (words.count && is_stopword(&words, text)) continue;
     made = (all[kept++] = with_letters(text, letter, c->graph->arena)) != NULL;
-    if (i % 4096 == 0 && strings_stopped(n)) break;
   }
   arena_free(&words.arena);
   if (!made) return STATUS_OUT_OF_MEMORY;

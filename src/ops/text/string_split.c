@@ -31,7 +31,7 @@ static int64_t split(const char *s, const char *delimiter, int64_t most, const c
     const char *end = part_end(s, delimiter, &next);
     if (count + 1 == most && next) end = s + strlen(s), next = NULL;
     while (!*delimiter && !next && end > s && is_space(end[-1])) end--;
-    if (to) to[count] = arena_print(arena, "%.*s", (int)(end - s), s);
+    if (to) to[count] = arena_copy_part(arena, s, (size_t)(end - s));
     count++;
   }
   return count;
@@ -51,7 +51,7 @@ static Status string_split_compose(Compose *c) {
     return node_fail(n, STATUS_UNSUPPORTED_OP, "its output has more than %d dimensions", RANK_MAX);
   if (most < 1) return node_invalid(n, "maxsplit is %lld", (long long)(most - 1));
   for (size_t i = 0; i < count; i++) {
-    if (i % 4096 == 0) TRY(strings_work(n, 0));
+    TRY(strings_work(n, strings_cost(x[i])));
     counts[i] = split(strings_text(x[i]), delimiter, most, NULL, arena);
     if (counts[i] > width) width = counts[i];
   }
@@ -59,7 +59,10 @@ static Status string_split_compose(Compose *c) {
   shape.dim[shape.rank++] = width;
   if (!shape_count(&shape, &cells)) return node_invalid(n, "its output is too large");
   const char **all = ARENA_ARRAY(arena, const char *, cells + 1);
-  for (size_t i = 0; all && i < count; i++) split(strings_text(x[i]), delimiter, most, all + i * (size_t)width, arena);
+  for (size_t i = 0; all && i < count; i++) {
+    TRY(strings_work(n, WORK_STRING * (double)counts[i]));
+    split(strings_text(x[i]), delimiter, most, all + i * (size_t)width, arena);
+  }
   return all && !arena->failed ? compose_done(c, strings_constant(c, DTYPE_STRING, &shape, all)) : STATUS_OUT_OF_MEMORY;
 }
 

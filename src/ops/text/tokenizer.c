@@ -2,7 +2,6 @@
  * letters. Each row has as many as the one with the most; the others end with the pad. */
 #include "graph/compose.h"
 #include "graph/strings.h"
-#include "graph/work.h"
 #include "ops/text/regular_expression.h"
 
 typedef struct Span {
@@ -34,6 +33,7 @@ static bool is_long(const Tokenizer *t, const char *at, const char *end) {
 
 static bool add(Tokenizer *t, Spans *to, const char *at, const char *end) {
   if (!is_long(t, at, end)) return true;
+  if (!strings_spend(t->n, WORK_STRING)) return false;
   Span *items = arena_list_grow(&t->scratch, to->items, to->count, &to->capacity, sizeof *items);
   if (!items) return false;
   to->items = items;
@@ -75,8 +75,8 @@ static bool add_parts(Tokenizer *t, const char *text) {
   for (int k = 0; k < t->separator_count; k++) {
     Spans next = {0};
     for (int i = 0; i < parts.count; i++) {
-      const char *part = arena_print(&t->scratch, "%.*s", (int)(parts.items[i].end - parts.items[i].at),
-                                     parts.items[i].at);
+      const char *part = arena_copy_part(&t->scratch, parts.items[i].at,
+                                         (size_t)(parts.items[i].end - parts.items[i].at));
       if (!part || !cut(t, t->separators[k], part, &next)) return false;
     }
     parts = next;
@@ -116,6 +116,7 @@ static Status tokenize(Tokenizer *t, const char *const *x, size_t rows, int *wid
     const char *text = strings_text(x[i]);
     int begin = t->spans.count;
     bool added = t->token ? add_matches(t, text) : t->separators ? add_parts(t, text) : add_letters(t, text);
+    TRY(strings_work(t->n, strings_cost(text)));
     if (!added) return STATUS_OUT_OF_MEMORY;
     if (t->spans.count - begin > *width) *width = t->spans.count - begin;
     t->ends[i] = t->spans.count;
@@ -138,7 +139,8 @@ static Status write_rows(Tokenizer *t, Compose *c, size_t rows, int width) {
     if (mark) *to++ = "\x02";
     for (; k < (size_t)t->ends[i]; k++) {
       Span s = t->spans.items[k];
-      *to++ = arena_print(arena, "%.*s", (int)(s.end - s.at), s.at);
+      TRY(strings_work(t->n, WORK_STRING));
+      *to++ = arena_copy_part(arena, s.at, (size_t)(s.end - s.at));
     }
     if (mark) *to++ = "\x03";
     while (to < row_end) *to++ = pad;
@@ -148,16 +150,14 @@ static Status write_rows(Tokenizer *t, Compose *c, size_t rows, int width) {
 }
 
 static Status tokenizer_compose(Compose *c) {
-  Tokenizer t = {.n = c->node, .work = {0, strings_stopped, c->node}};
+  Tokenizer t = {.n = c->node, .work = {strings_spend, c->node}};
   size_t rows;
   int width;
   TRY(node_want_rank(c->node, 0, 1, 2));
   const char *const *x = strings_of(c->node, 0, &rows);
   if (!x) return c->graph->error->status;
-  t.work.left = work_left(c->graph);
   Status status = read_attributes(&t);
   if (status == STATUS_OK) status = tokenize(&t, x, rows, &width);
-  if (status == STATUS_OK) status = strings_work(t.n, work_left(c->graph) - t.work.left);
   if (status == STATUS_OK) status = write_rows(&t, c, rows, width);
   arena_free(&t.scratch);
   return status;
