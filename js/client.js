@@ -142,7 +142,7 @@ export class Client {
     this.#settle(call);
     if ('out' in answer) return call.resolve(answer.out);
     const { code, message, node } = answer.error;
-    const error = code === 'aborted' && (this.#ended ? released() : abortedBy(call.signal, message));
+    const error = code === 'aborted' && (this.#ended ?? abortedBy(call.signal, message));
     call.reject(error || new TrainletError(code, message, { node }));
   }
 
