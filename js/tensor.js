@@ -210,10 +210,11 @@ function checkFeed(input, value) {
   };
   if (sequence && Array.isArray(value)) return value.map((item, i) => one(`${what}, item ${i}`, item));
   if (sequence) throw bad(`${what} is a sequence: it must be an array of tensors`);
-  const plain = value !== undefined && typeof value !== 'object';
-  if (Array.isArray(value) || ArrayBuffer.isView(value) || (plain && dims.length))
-    throw bad(`${what} must be a tensor, not ${nameOf(value)}: new Tensor('${type}', elements, dims)`);
-  const tensor = one(what, plain ? new Tensor(/** @type {any} */ (type), /** @type {any} */ ([value]), []) : value);
+  if (Array.isArray(value)) throw bad(`${what} must be a tensor, not an array: new Tensor('${type}', elements, dims)`);
+  if (ArrayBuffer.isView(value))
+    throw bad(`${what} must be a tensor, not ${nameOf(value)}: new Tensor(elements, dims)`);
+  const isOne = !dims.length && typeof value !== 'object';
+  const tensor = one(what, isOne ? { type, data: convert(/** @type {DataType} */ (type), [value]), dims } : value);
   return takesIndices(input) ? indicesOf(what, /** @type {Taken<TypedArray>} */ (tensor), input) : tensor;
 }
 

@@ -106,16 +106,10 @@ test('an input without dims takes a plain value', () => {
     ],
   );
   refused(() => bind({ int64: 3.5 }, scalars), /element 0 of the int64 tensor cannot be 3.5/);
-  for (const [labels, text] of [
-    [3, '3'],
-    ['a', "'a'"],
-    [[3], 'an array'],
-    [new Int32Array(1), 'an Int32Array'],
-  ])
-    assert.throws(() => bind({ labels }, INPUTS), {
-      code: 'invalid-feed',
-      message: `input 'labels' must be a tensor, not ${text}: new Tensor('int64', elements, dims)`,
-    });
+  assert.throws(() => bind({ labels: 3 }, INPUTS), {
+    code: 'invalid-feed',
+    message: "input 'labels' must be a tensor, an object with type, data and dims, not 3",
+  });
 });
 
 test("onnxruntime's own tensors are accepted", () => {
