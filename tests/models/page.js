@@ -2,7 +2,7 @@
 
 import { writeFileSync } from 'node:fs';
 import { architectureOf, CLOSE, outcomeOf } from './outcome.js';
-import { isWarned, reasonOf } from './reasons.js';
+import { isFolded, isWarned, reasonOf } from './reasons.js';
 
 const COLUMNS = ['model', 'exporter', 'opset', 'forward', '3 losses', '5 losses', 'export', 'batch', 'forward, ms'];
 COLUMNS.push('step, ms', 'why not');
@@ -48,7 +48,7 @@ const COUNTS = [
   '3 losses',
   '%',
 ];
-COUNTS.push('not, with a warning');
+COUNTS.push('not, with a warning', 'not, for folded parameters', '% of the others');
 
 /** Counts of a family of models, `models` by name. */
 function countsOf(family, models) {
@@ -57,11 +57,12 @@ function countsOf(family, models) {
   const count = (outcome) => outcomes.filter((one) => one === outcome).length;
   const trained = count('whole') + count('early');
   const wanted = trained + count('apart');
-  const warned = Object.keys(models).filter((name, i) => outcomes[i] === 'apart' && isWarned(name, all[i])).length;
-  const share = wanted ? ((100 * trained) / wanted).toFixed(1) : '–';
+  const warned = all.filter((found, i) => outcomes[i] === 'apart' && isWarned(found)).length;
+  const folded = all.filter((found, i) => outcomes[i] === 'apart' && isFolded(found)).length;
+  const percent = (among) => (among ? ((100 * trained) / among).toFixed(1) : '–');
   const architectures = new Set(Object.keys(models).map(architectureOf)).size;
-  const cells = [family, architectures, all.length, count('miswritten'), count('run'), count('whole'), trained, share];
-  return row([...cells, `${warned} of ${count('apart')}`]);
+  const cells = [family, architectures, all.length, count('miswritten'), count('run'), count('whole'), trained];
+  return row([...cells, percent(wanted), `${warned} of ${count('apart')}`, folded, percent(wanted - folded)]);
 }
 
 /** Numbers, names and shapes in a reason. */
@@ -83,7 +84,9 @@ const LEGEND = `
 - **all passes**: outputs, the losses of five steps and the exported model differ by less than ${CLOSE}.
 - **3 losses**: outputs and the losses of the first three steps do. **%** is the share of these models among all that
   the exporter wrote right and that have something to train.
-- **not, with a warning**: how many of the others have a warning that says what the exporter changed.
+- **not, with a warning**: how many of those that do not pass have a warning that says what the exporter changed.
+- **not, for folded parameters**: how many of them have a file without some of the parameters, because the exporter
+  wrote what it had computed from these in their place; the warning names it. **% of the others** leaves these out.
 
 Differences are relative to the largest number. Outputs are compared with those of the framework, losses (AdamW, or
 SGD) with those of PyTorch or JAX, the exported model in onnxruntime-web 1.30 with the session that exported it.

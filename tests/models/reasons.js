@@ -11,7 +11,6 @@ const DECAY = "the exporter computed 1 + w from w: AdamW's weight decay pulls th
 export const REASONS = {
   'GPT-2, int8, dynamic': 'no gradient goes through rounded activations, and what is left of it lets its loss rise',
   RWKV: computed('each decay', 'its logarithm'),
-  ALBERT: 'the exporter wrote two weights of the shared layer twice, which train apart; `optimize=False` keeps one',
   T5: 'the exporter looked learned distances up for all pairs of positions; with `optimize=False` they stay one',
   'TCN with weight norm': computed('the weights', 'their directions and lengths'),
   'wav2vec 2.0': computed('the weights of the positional convolution', 'their directions and lengths'),
@@ -19,9 +18,6 @@ export const REASONS = {
     'the exporter split a bias for the first step, which trains apart; `optimize=False` keeps it',
   ...Object.fromEntries(['GIN', 'Gemma', 'Gemma 3'].map((name) => [name, DECAY])),
 };
-
-/** Models whose warnings name something else than what sets them apart. */
-const UNWARNED = ['NFNet, script'];
 
 const size = (number) => number.toExponential(0);
 
@@ -46,7 +42,10 @@ function whyFar({ unsteady, loss, forward, peer, within }) {
 const warningsOf = ({ warnings = [] }) =>
   warnings.filter((text) => !/fixed batch|folded BatchNormalization/.test(text));
 
-export const isWarned = (name, found) => !UNWARNED.includes(name) && warningsOf(found).length > 0;
+export const isWarned = (found) => warningsOf(found).length > 0;
+
+/** Tells whether the file has values in the place of the parameters from which the exporter computed them. */
+export const isFolded = ({ warnings = [] }) => warnings.some((text) => text.startsWith('the exporter computed'));
 
 const warned = (found) => warningsOf(found).map((text) => `a warning: ${text.split(';')[0]}`)[0];
 

@@ -26,7 +26,7 @@ const NEAR = {
   'src/compact/write.c': ['compact'],
   'js/saver.js': ['saver'],
   'js/safetensors.js': ['safetensors'],
-  'js/fine-tune.js': ['fine-tune-plan', 'fine-tune', 'tuning'],
+  'js/fine-tune.js': ['fine-tune', 'tuning'],
   'js/adapter.js': ['adapters', 'hostile-adapters', 'lora'],
   'js/adapter-metadata.js': ['hostile-adapters'],
   'js/peft-config.js': ['hostile-adapters', 'lora'],
