@@ -5,6 +5,7 @@
 
 import { checksum, isSame } from './checksum.js';
 import { inTime } from './in-time.js';
+import { superfluous } from './keep.js';
 
 /** @import { Room, Stored } from './versions.js' */
 
@@ -120,7 +121,10 @@ export async function openDatabase(database) {
         async ({ transaction, ...stores }) => {
           const finished = done(transaction);
           finished.catch(() => {}); // where a request fails, its own error is thrown
-          const keys = /** @type {[string, number][]} */ (await answer(stores.info.getAllKeys(versionsOf(name))));
+          const [keys, metas] = await Promise.all([
+            /** @type {Promise<[string, number][]>} */ (answer(stores.info.getAllKeys(versionsOf(name)))),
+            answer(stores.info.getAll(versionsOf(name))),
+          ]);
           const version = Math.min((keys.at(-1)?.[1] ?? 0) + 1, Number.MAX_SAFE_INTEGER);
           try {
             stores.bytes.put(content, [name, version]);
@@ -129,10 +133,11 @@ export async function openDatabase(database) {
             transaction.abort();
             throw error;
           }
-          const others = keys.filter(([, number]) => number !== version);
-          for (const old of others.slice(0, Math.max(0, others.length + 1 - keep))) {
-            stores.info.delete(old);
-            stores.bytes.delete(old);
+          const all = keys.map((key, i) => ({ key, meta: metas[i].meta })).filter(({ key }) => key[1] !== version);
+          all.push({ key: [name, version], meta: info.meta });
+          for (const { key } of superfluous(all.reverse(), keep)) {
+            stores.info.delete(key);
+            stores.bytes.delete(key);
           }
           await finished;
           return version;

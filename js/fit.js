@@ -182,6 +182,7 @@ class Fit {
     this.#tally = new Tally(this.#measures, standing?.tally, standing?.measured);
     this.#step =
       standing?.step ?? this.#epoch * this.#extent.stepsPerEpoch + Math.floor(this.#batch / this.#extent.accumulate);
+    this.#saver.least = standing?.least ?? Infinity;
     await this.#earlyStopping.continue(standing?.best);
     this.#mark(position);
   }
@@ -217,6 +218,7 @@ class Fit {
       },
       best: this.#earlyStopping.best,
       plateau: this.#plateau?.sums,
+      least: this.#saver.least,
     };
   }
 
@@ -480,7 +482,8 @@ class Fit {
   }
 
   get #moment() {
-    return { step: this.#step, epoch: this.#epoch };
+    const loss = this.#tally.empty ? this.#history.epochs.at(-1)?.loss : this.#tally.means.loss;
+    return { step: this.#step, epoch: this.#epoch, loss };
   }
 
   /** What every event tells of the time. */

@@ -1,6 +1,7 @@
 /** Checkpoints in a folder of Node: a version is one file, whole before it has its name; no other file is touched. */
 
 import { invalid, TrainletError } from './errors.js';
+import { superfluous } from './keep.js';
 import { nodeModule } from './platform.js';
 import { bytesAt, CUT, HEAD, infoIn, isSealed, seal, sumUp, unseal } from './sealed.js';
 import { codeOfFault } from './versions.js';
@@ -271,17 +272,15 @@ export async function openFolder(directory) {
   }
 
   /**
-   * Removes what is older than the newest whole versions, never one as new as `version`.
+   * Removes what `superfluous` names, never a version as new as `version`.
    * @param {string} name
    * @param {number} version
    * @param {number} keep
    */
   async function prune(name, version, keep) {
-    let whole = 0;
-    for (const place of (await places(name)).reverse()) {
-      if (whole < keep) whole += Number((await look(place))?.meta !== undefined);
-      else if (place.version < version) await drop(place).catch(() => {});
-    }
+    const all = (await places(name)).reverse();
+    const versions = await Promise.all(all.map(async (place) => ({ place, meta: (await look(place))?.meta })));
+    for (const { place } of superfluous(versions, keep)) if (place.version < version) await drop(place).catch(() => {});
   }
 
   /** @param {Place} place */

@@ -9,8 +9,8 @@
  * @typedef {{ monitor: string, value: number, epoch: number, kept: boolean }} Best the value smaller is better; whether
  * the engine keeps its parameters
  * @typedef {{ position: Position, step: number, tally: number[], data?: number, best?: Best, plateau?: (number |
- * null)[], measured?: Record<string, number[]> }} Standing `data`: the fingerprint of the data set; `plateau`: what the
- * schedule has seen
+ * null)[], measured?: Record<string, number[]>, least?: number }} Standing `data`: the fingerprint of the data set;
+ * `plateau`: what the schedule has seen; `least`: the smallest loss of an epoch
  */
 
 /** The ends that a fit may have had. */
@@ -137,7 +137,7 @@ function readEnd(text) {
 /** What anybody may have written. @param {string} text @returns {Standing | undefined} */
 function read(text) {
   try {
-    const { position, step, tally, data, best, plateau, measured } = JSON.parse(text);
+    const { position, step, tally, data, best, plateau, measured, least } = JSON.parse(text);
     if (!Number.isSafeInteger(step) || tally.length < 4 || !tally.every(Number.isFinite)) return undefined;
     return {
       position,
@@ -146,6 +146,7 @@ function read(text) {
       data: Number.isSafeInteger(data) ? data : undefined,
       measured: isMeasured(measured) ? measured : undefined,
       plateau: isPlateau(plateau) ? plateau : undefined,
+      least: Number.isFinite(least) ? least : undefined,
       best: best && { ...best, value: Number(best.value), kept: best.kept === true },
     };
   } catch {

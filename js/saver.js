@@ -9,7 +9,7 @@ import { unlessAborted } from './listeners.js';
 /** @import { Place } from './place.js' */
 /** @import { Ask } from './protocol.js' */
 
-/** @typedef {{ step: number, epoch: number }} Moment */
+/** @typedef {{ step: number, epoch: number, loss?: number }} Moment loss: the mean of the epoch so far, or of the last */
 
 /** After a save that failed: the time to the next, doubled each time. */
 const [RETRY_MS, RETRY_MS_MOST] = [1000, 60_000];
@@ -18,10 +18,14 @@ const [RETRY_MS, RETRY_MS_MOST] = [1000, 60_000];
  * bytes.
  */
 const [PATIENCE, ABORTED_PATIENCE, BYTES_A_SECOND] = [60, 3, 1e6];
+/** A loss so many times the smallest of an epoch: its parameters drop no version from before. */
+const DIVERGED = 1000;
 
 export class Saver {
   /** Spent on saves so far. */
   ms = 0;
+  /** The smallest loss of the epochs so far. */
+  least = Infinity;
   #ask;
   #place;
   #checkpoint;
@@ -67,6 +71,7 @@ export class Saver {
 
   /** Where the next epoch begins. @param {Moment} moment */
   async saveEpoch(moment) {
+    this.least = Math.min(this.least, moment.loss ?? Infinity);
     if ((moment.epoch + 1) % (this.#checkpoint?.everyEpochs ?? 1) === 0) await this.save(moment);
   }
 
@@ -95,10 +100,16 @@ export class Saver {
    * @param {boolean} [last]
    * @param {boolean} [ended] there is nothing to go on with
    */
-  async save({ step, epoch }, last = false, ended = false) {
+  async save({ step, epoch, loss = 0 }, last = false, ended = false) {
     const since = performance.now();
     if (!this.#checkpoint || (!last && since < this.#retryAt)) return;
-    this.#failure = await this.#store(this.#checkpoint, { epoch, step, ...(ended && { ended }) });
+    const diverged = !Number.isFinite(loss) || (this.least > 0 && loss > DIVERGED * this.least);
+    this.#failure = await this.#store(this.#checkpoint, {
+      epoch,
+      step,
+      ...(ended && { ended }),
+      ...(diverged && { diverged }),
+    });
     const now = performance.now();
     this.ms += now - since;
     this.#retryMs = this.#failure ? Math.min(Math.max(2 * this.#retryMs, RETRY_MS), RETRY_MS_MOST) : 0;
@@ -134,7 +145,7 @@ export class Saver {
 
   /**
    * @param {NonNullable<FitOptions['checkpoint']>} checkpoint
-   * @param {Moment & { ended?: boolean }} meta
+   * @param {Moment & { ended?: boolean, diverged?: boolean }} meta
    * @returns {Promise<TrainletError | undefined>} why it could not be saved, where it may be later
    */
   async #store({ store, name, base = true }, meta) {

@@ -1982,7 +1982,9 @@ export interface FitOptions {
    * minute, and nothing is tried again. If the final state could not be saved, fit is rejected with the store's code, a sentence that says what is not saved, `cause` and `history`. Parameters
    * that are not finite are never saved over good ones: fit is rejected with `non-finite-loss`.
    *
-   * The `meta` of each save is `{ epoch, step }`, of the one at the end of the fit `{ epoch, step, ended: true }`.
+   * The `meta` of each save is `{ epoch, step }`, of the one at the end of the fit `{ epoch, step, ended: true }`. If the
+   * mean loss of the epoch is above 1,000 times the smallest one of an epoch before, it has `diverged: true`, too: the
+   * store then keeps the versions from before (`versions` lists them, `load(name, { version })` gives one).
    */
   checkpoint?: {
     store: CheckpointStore;
@@ -2215,7 +2217,8 @@ export class CheckpointStore {
   private constructor();
   /**
    * `database` (browsers) defaults to `trainlet`, `directory` (Node) to `checkpoints`; the last `keep` versions are
-   * kept, default 2.
+   * kept, default 2. A version whose meta has `diverged: true` drops none that has not; the last `keep` of these stay
+   * beside, until a version without it is saved.
    */
   static open(options?: { database?: string; directory?: string; keep?: number }): Promise<CheckpointStore>;
   /**

@@ -55,6 +55,28 @@ test('a save holds the state, where the fit stands, its moment and, once, its en
   assert.equal(adapters.asked[0][1].format, 'adapters');
 });
 
+test('a save above a thousand times the smallest loss of an epoch has diverged', async () => {
+  const { saver, saved } = saverOf({ everyEpochs: 2 });
+  await saver.save({ step: 1, epoch: 0, loss: 9e9 }); // there is no epoch before it
+  for (const [epoch, loss] of [0.5, 0.25, 250, 251, 0.25].entries())
+    await saver.saveEpoch({ step: 2 + epoch, epoch, loss });
+  await saver.save({ step: 7, epoch: 5, loss: 251 });
+  await saver.save({ step: 8, epoch: 5, loss: 250 });
+  await saver.save({ step: 9, epoch: 5, loss: NaN });
+  assert.deepEqual(
+    saved.map(({ step, diverged = false }) => [step, diverged]),
+    [
+      [1, false],
+      [3, false],
+      [5, true],
+      [7, true],
+      [8, false],
+      [9, true],
+    ],
+  );
+  assert.equal(saver.least, 0.25);
+});
+
 test('one is due after so many steps, or so long a time, since the last', async (t) => {
   const clock = clockOf(t);
   const { saver, saved } = saverOf({ everySteps: 3, everyMs: 100 });

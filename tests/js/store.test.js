@@ -49,6 +49,20 @@ function behaves(open) {
     assert.deepEqual(await store.list(), []);
   });
 
+  test('a version that diverged drops none that has not', async () => {
+    const store = await open();
+    const kept = async () => (await store.versions('poisoned')).map(({ version }) => version);
+    const save = (n, diverged) => store.save('poisoned', bytes(n), { n, ...(diverged && { diverged }) });
+    for (const n of [1, 2, 3]) await save(n, false);
+    for (const n of [4, 5, 6]) await save(n, true);
+    assert.deepEqual(await kept(), [2, 3, 5, 6]);
+    assert.deepEqual((await store.load('poisoned')).meta, { n: 6, diverged: true });
+    assert.deepEqual((await store.load('poisoned', { version: 3 })).bytes, bytes(3));
+    await save(7, false);
+    assert.deepEqual(await kept(), [3, 7]);
+    await store.delete('poisoned');
+  });
+
   test('saves of one name at one time are all whole', async () => {
     const store = await open();
     await Promise.all([1, 2, 3, 4].map((n) => store.save('same', bytes(n))));
