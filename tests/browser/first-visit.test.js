@@ -1,15 +1,11 @@
 // A first visit to each page of the demo, in new profiles of Chromium and Firefox: once the service worker controls the
 // page, each button that trains does so.
 import assert from 'node:assert/strict';
-import { mkdtempSync, rmSync } from 'node:fs';
 import { createServer } from 'node:http';
-import { tmpdir } from 'node:os';
-import path from 'node:path';
 import { after, before, test } from 'node:test';
 import { setTimeout as pause } from 'node:timers/promises';
 import { startServer } from '../../js/cli/serve-demo.js';
-import { startFirefox } from './firefox.js';
-import { launchIn } from './visitor.js';
+import { BROWSERS } from './new-profiles.js';
 
 const PATIENCE_MS = 60_000;
 const STEP = '^Step \\d+ of 200';
@@ -65,24 +61,6 @@ async function answer(request, response) {
   const body = Buffer.from(await found.arrayBuffer());
   response.writeHead(found.status).end(isPage ? `${body}<script type="module" src="/press.js"></script>` : body);
 }
-
-/** Each opens an address in a profile that it makes and removes. */
-const BROWSERS = {
-  Firefox: (url) => startFirefox(url),
-  async Chromium(url) {
-    const profile = mkdtempSync(path.join(tmpdir(), 'trainlet-chromium-'));
-    const context = await launchIn(profile);
-    const page = await context.newPage();
-    await page.goto(url);
-    return {
-      ended: new Promise(() => {}),
-      close: async () => {
-        await context.close();
-        rmSync(profile, { recursive: true, force: true, maxRetries: 5 });
-      },
-    };
-  },
-};
 
 for (const [name, open] of Object.entries(BROWSERS))
   for (const each of VISITS)

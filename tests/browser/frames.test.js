@@ -1,14 +1,10 @@
 // No page of another origin frames the demo once its service worker answers, though the server sends no header.
 import assert from 'node:assert/strict';
-import { mkdtempSync, rmSync } from 'node:fs';
 import { createServer } from 'node:http';
-import { tmpdir } from 'node:os';
-import path from 'node:path';
 import { after, before, test } from 'node:test';
 import { setTimeout as pause } from 'node:timers/promises';
 import { startServer } from '../../js/cli/serve-demo.js';
-import { startFirefox } from './firefox.js';
-import { launchIn } from './visitor.js';
+import { BROWSERS } from './new-profiles.js';
 
 const PATIENCE_MS = 60_000;
 const FRAME_MS = 8000; // in which a page in a frame tells that it is there
@@ -68,22 +64,6 @@ function answerOther(request, response) {
     .setHeader('content-type', 'text/html')
     .end(`<iframe src="${addressOf(front)}"></iframe><script>setTimeout(() => ${next}, ${FRAME_MS})</script>`);
 }
-
-const BROWSERS = {
-  Firefox: (url) => startFirefox(url),
-  async Chromium(url) {
-    const profile = mkdtempSync(path.join(tmpdir(), 'trainlet-chromium-'));
-    const context = await launchIn(profile);
-    await (await context.newPage()).goto(url);
-    return {
-      ended: new Promise(() => {}),
-      close: async () => {
-        await context.close();
-        rmSync(profile, { recursive: true, force: true, maxRetries: 5 });
-      },
-    };
-  },
-};
 
 for (const [name, open] of Object.entries(BROWSERS))
   test(`${name}: the service worker lets no other site frame the demo`, { timeout: 120_000 }, async () => {
