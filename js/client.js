@@ -26,9 +26,9 @@ import { threadsFor } from './threads.js';
  * @property {(error: unknown) => void} reject
  */
 
-/** How long a call may go on that is to stop. */
+/** A call that is to stop may go on for this long. */
 const GRACE_MS = 3000;
-/** How long all calls have together that are open at a release. */
+/** Calls that are open at a release have this long together. */
 const RELEASE_MS = 300;
 /** How long a worker may take until it has its engine: before that no browser tells that it was ended. */
 const START_MS = 60_000;
@@ -146,7 +146,7 @@ export class Client {
     call.reject(error || new TrainletError(code, message, { node }));
   }
 
-  /** What is asked while it is 1 ends soon. @param {number} word */
+  /** Calls end soon while it is 1. @param {number} word */
   #tellStop(word) {
     if (this.#stop) Atomics.store(this.#stop, 0, word);
   }

@@ -153,7 +153,7 @@ class Fit {
     this.#hasBegun = true;
   }
 
-  /** Tells whether the session is made of this fit's own last save, so that its caller was killed. @param {number} steps */
+  /** Tells whether the session is this fit's own last save: its caller was killed. @param {number} steps */
   #hasEnded(steps) {
     const end = this.#place.takeEnd(this.#options.resume ? this.#call(steps) : undefined);
     if (end) this.#history.stopped = end.stopped;

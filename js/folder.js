@@ -278,8 +278,8 @@ export async function openFolder(directory) {
    * @param {number} keep
    */
   async function prune(name, version, keep) {
-    const all = (await places(name)).reverse();
-    const versions = await Promise.all(all.map(async (place) => ({ place, meta: (await look(place))?.meta })));
+    const versions = [];
+    for (const place of (await places(name)).reverse()) versions.push({ place, meta: (await look(place))?.meta });
     for (const { place } of superfluous(versions, keep)) if (place.version < version) await drop(place).catch(() => {});
   }
 

@@ -85,8 +85,8 @@ function endingsOf(stop) {
 
 /**
  * What was found out about a session's model: whether padding changes no score, and from which length on it does, for
- * there are no such positions. `turn` settles when the scores begun last are there: a comparison takes several runs, and
- * another text's run amid them would leave its own keys and values.
+ * there are no such positions. `turn` settles when the scores begun last are there: a comparison takes several
+ * runs, and another text's run amid them would leave its own keys and values.
  * @typedef {{ pads?: boolean, tooLong: number, turn: Promise<unknown> }} Known
  */
 /** @type {WeakMap<Ask, Known>} */

@@ -1,4 +1,4 @@
-/** Which versions of a checkpoint a store drops. A version that diverged never drops one that did not. */
+/** Chooses the versions of a checkpoint that a store drops. A version that diverged never drops one that did not. */
 
 /**
  * @template {{ meta?: Record<string, unknown> }} V

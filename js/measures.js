@@ -179,7 +179,7 @@ function areaUnderCurve(sums) {
   return areas.length ? areas.reduce((sum, area) => sum + area) / areas.length : undefined;
 }
 
-/** By trapezoids; NaN where all or none are of the class. @param {number[]} bins */
+/** The area by trapezoids; NaN where all or none are of the class. @param {number[]} bins */
 function areaOf(bins) {
   let [right, wrong, area] = [0, 0, 0];
   for (let bin = THRESHOLDS - 1; bin >= 0; bin--) {

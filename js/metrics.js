@@ -25,8 +25,10 @@ import { Tensor } from './tensor.js';
  */
 
 /** Metrics that are no measure of a prediction by itself, and whether a larger one is better. */
-const HIGHER_IS_BETTER = { loss: false, accuracy: true, perplexity: false, 'bits-per-byte': false };
-const NAMES = Object.keys(HIGHER_IS_BETTER);
+const HIGHER_IS_BETTER = new Map(
+  Object.entries({ loss: false, accuracy: true, perplexity: false, 'bits-per-byte': false }),
+);
+const NAMES = [...HIGHER_IS_BETTER.keys()];
 
 /** @param {string} name */
 function named(name) {
@@ -44,7 +46,7 @@ function named(name) {
 export function isHigherBetter(where, monitor, metrics = []) {
   const name = monitor.replace(/^val_/, '');
   const custom = metrics.find((metric) => typeof metric !== 'string' && metric.name === name);
-  const row = custom ?? measureNamed(name) ?? { higherIsBetter: new Map(Object.entries(HIGHER_IS_BETTER)).get(name) };
+  const row = custom ?? measureNamed(name) ?? { higherIsBetter: HIGHER_IS_BETTER.get(name) };
   const { higherIsBetter } = /** @type {{ higherIsBetter?: boolean }} */ (row);
   if (typeof higherIsBetter === 'boolean') return higherIsBetter;
   throw invalid(`${where}: the metric '${name}' needs higherIsBetter, true or false, to be monitored`);

@@ -80,8 +80,8 @@ function headerOf(bytes, bad) {
 const isObject = (value) => Boolean(value) && typeof value === 'object' && !Array.isArray(value);
 
 /**
- * What JSON.parse takes and the format's own reader does not: a key twice, half a letter, a number with a fraction, notes
- * that are no texts.
+ * Refuses what JSON.parse takes and the format's own reader does not: a key twice, half a letter, a number with a
+ * fraction, notes that are no texts.
  * @param {Record<string, any>} header @param {string} text
  */
 function isPlain(header, text) {

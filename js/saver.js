@@ -9,7 +9,7 @@ import { unlessAborted } from './listeners.js';
 /** @import { Place } from './place.js' */
 /** @import { Ask } from './protocol.js' */
 
-/** @typedef {{ step: number, epoch: number, loss?: number }} Moment loss: the mean of the epoch so far, or of the last */
+/** @typedef {{ step: number, epoch: number, loss?: number }} Moment `loss`: the mean of this epoch, or of the last */
 
 /** After a save that failed: the time to the next, doubled each time. */
 const [RETRY_MS, RETRY_MS_MOST] = [1000, 60_000];

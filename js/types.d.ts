@@ -375,8 +375,8 @@ export interface EngineOptions {
    * they are read, state, feeds, plans, the memory that a step works in, checkpoints being written. Default: as many as
    * there are. Where a step would exceed it, cheap values are computed twice instead of being kept, and what was kept
    * for speed is dropped; if that is not enough, the call fails with `out-of-memory`, which says how many bytes were
-   * wanted, and the session remains usable. `getMemoryPlan().takenBytes` says how many are taken. The strings that a run
-   * gives back are bounded by the same number, or by 134,217,728 bytes: 32 bytes each, and two a letter.
+   * wanted, and the session remains usable. `getMemoryPlan().takenBytes` says how many are taken. The strings that a
+   * run gives back are bounded by the same number, or by 134,217,728 bytes: 32 bytes each, and two a letter.
    */
   maxMemoryBytes?: number;
   /**
@@ -578,8 +578,8 @@ export class InferenceSession {
   run<const F extends FetchStructure>(feeds: Feeds, fetches: F, options?: RunOptions): Promise<Fetched<F>>;
   /**
    * Ends the worker. Runs and steps that are not done are stopped, and other calls have 0.3 s to be answered, or until
-   * the signal fires: all that is not answered is rejected with `released`. Await what you need before. It may be called
-   * twice.
+   * the signal fires: all that is not answered is rejected with `released`. Await what you need before. It may be
+   * called twice.
    */
   release(options?: { signal?: AbortSignal }): Promise<void>;
   [Symbol.asyncDispose](): Promise<void>;
@@ -939,9 +939,9 @@ export interface ArtifactOptions extends EngineOptions {
    * training_info trains; otherwise what a layer reads as its weight, its bias or its scale (`parametersOf` tells), not
    * masks, constant tables and means of the inputs, of which `warnings` names those left out. Where PyTorch's exporter
    * notes that something is a parameter, a buffer or a constant, as `torch.onnx.export` with dynamo does, that decides:
-   * learned positions train, buffers and tables of sines do not; of what it computed (rows looked up or repeated, a tied weight transposed)
-   * it notes of which, and that decides as well; a weight times a mask keeps its zeros. PyTorch's exporter by TorchScript
-   * notes nothing: there other named parameters and buffers that layers read train too, but those with the contents of a
+   * learned positions train, buffers and tables of sines do not. Of values that it computed (rows looked up or repeated,
+   * a tied weight transposed) it notes the parameter, and that decides as well; a weight times a mask keeps its zeros.
+   * PyTorch's exporter by TorchScript notes nothing: there other named parameters and buffers that layers read train too, but those with the contents of a
    * mask or a table of sines, and those named like a buffer (`mask`, `mean`, `std`, `window`); `warnings` names them.
    * `requires_grad=False` stands in no file: such parameters need `frozen`. To train more than the default, name all of it:
    * `(await parametersOf(model)).filter((p) => p.trainable).map((p) => p.name)` and the others. Running statistics
@@ -1461,16 +1461,16 @@ export class TrainingSession {
   /** The names of the classes of a `head`; null where there is none. */
   readonly classNames: readonly string[] | null;
   /**
-   * The type of the optimizer model; `adamw-hf` and `adam-hf` add epsilon to the uncorrected root, as ONNX Runtime's AdamW.
-   * null without an optimizer model.
+   * The type of the optimizer model; `adamw-hf` and `adam-hf` add epsilon to the uncorrected root, as ONNX Runtime's
+   * AdamW. null without an optimizer model.
    */
   readonly optimizer: OptimizerType | 'adamw-hf' | 'adam-hf' | null;
   /** What is worth knowing about the artifacts, one sentence each, as `warnings` of an `InferenceSession`. */
   readonly warnings: readonly string[];
   /**
    * Ends the worker. Runs and steps that are not done are stopped, and other calls have 0.3 s to be answered, or until
-   * the signal fires: all that is not answered is rejected with `released`. Await what you need before. It may be called
-   * twice.
+   * the signal fires: all that is not answered is rejected with `released`. Await what you need before. It may be
+   * called twice.
    */
   release(options?: { signal?: AbortSignal }): Promise<void>;
   [Symbol.asyncDispose](): Promise<void>;
@@ -1790,10 +1790,10 @@ export type Dataset =
  * `calibration-error`: by how much the softmax of the prediction misses the share of labels that are right, expected
  * over 15 bins. `auc`: the area under the ROC curve of each class against the others, the mean over the classes that
  * some labels have and others have not, by 200 thresholds as in `keras.metrics.AUC`. Labels that are ignored do not
- * count, and weights make no difference. `perplexity`: e to the mean loss,
- * where that is cross-entropy; `bits-per-byte`: its sum in bits over the option `bytes`, which does not depend on the
- * tokenizer (`evaluate` alone). Of a `target` of numbers: `mae`, the mean distance; `mape`, the mean distance as a share of the
- * target (0.1 is ten percent); `r2`, the coefficient of determination, the mean over columns: all as scikit-learn's.
+ * count, and weights make no difference. `perplexity`: e to the mean loss, where that is cross-entropy;
+ * `bits-per-byte`: its sum in bits over the option `bytes`, which does not depend on the tokenizer (`evaluate` alone).
+ * Of a `target` of numbers: `mae`, the mean distance; `mape`, the mean distance as a share of the target (0.1 is ten
+ * percent); `r2`, the coefficient of determination, the mean over columns: all as scikit-learn's.
  */
 export type Metric =
   | 'loss'
@@ -1982,9 +1982,9 @@ export interface FitOptions {
    * minute, and nothing is tried again. If the final state could not be saved, fit is rejected with the store's code, a sentence that says what is not saved, `cause` and `history`. Parameters
    * that are not finite are never saved over good ones: fit is rejected with `non-finite-loss`.
    *
-   * The `meta` of each save is `{ epoch, step }`, of the one at the end of the fit `{ epoch, step, ended: true }`. If the
-   * mean loss of the epoch is above 1,000 times the smallest one of an epoch before, it has `diverged: true`, too: the
-   * store then keeps the versions from before (`versions` lists them, `load(name, { version })` gives one).
+   * The `meta` of each save is `{ epoch, step }`, of the one at the end of the fit `{ epoch, step, ended: true }`. If
+   * the mean loss of the epoch is above 1,000 times the smallest one of an epoch before, it has `diverged: true`, too:
+   * the store then keeps the versions from before (`versions` lists them, `load(name, { version })` gives one).
    */
   checkpoint?: {
     store: CheckpointStore;

@@ -217,7 +217,8 @@ export async function guard(what, work) {
 }
 
 /**
- * Reads the name in a source: a text that ends in no `?database=…` or `?version=…` is a name as it is, percent signs included.
+ * Reads the name in a source. A text that ends in no `?database=…` or `?version=…` is a name as it is, percent signs
+ * included.
  * @param {string} source
  * @returns {{ name: string, database?: string, version?: number }}
  */

@@ -89,7 +89,7 @@ static bool changes(const Span *name) {
   return !moved;
 }
 
-/* Whether only a run gives it: then the shape of it alone is in what was computed. */
+/* Tells whether only a run gives it: then its shape alone is in what was computed. */
 static bool is_of_run(const OnnxReader *r, Span name) {
   const char *text = arena_print(r->arena, "%.*s", (int)name.length, name.at);
   const Value *v = text ? graph_find(r->graph, text) : NULL;

@@ -188,7 +188,7 @@ static void warn_of_shared(TrainletArtifacts *a, const bool *trained) {
         s.example->name, read_as_name(s.as), s.readers, s.copies);
 }
 
-/* How PyTorch's two exporters leave parameters as they are. */
+/* Options by which PyTorch's two exporters leave parameters as they are. */
 static const char as_in_training[] = "optimize=False of torch.onnx.export after model.train()";
 static const char unfolded[] = "training=torch.onnx.TrainingMode.TRAINING, do_constant_folding=False";
 

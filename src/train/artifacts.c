@@ -1,7 +1,7 @@
 /* Artifacts: an inference model becomes ONNX Runtime's four training artifacts.
  *
  *   model ─┬─ mode_copy ─ loss ─▶ eval model
- *          ├─ mode_copy ─ loss ─ passes that recognise operators in their pieces ─ backward ─ accumulators ─▶ train model
+ *          ├─ mode_copy ─ loss ─ passes that recognise operators ─ backward ─ accumulators ─▶ train model
  *          └─ parameters ─▶ checkpoint
  *   options ─▶ optimizer model
  *

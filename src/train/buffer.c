@@ -73,7 +73,7 @@ bool buffer_by_contents(const Weights *w, const Value *v) {
   return ((is_table(r, v) || masks_a_weight(r)) && r->as != READ_BIAS && is_mask(v)) || buffer_is_waves(w, v);
 }
 
-/* Whether the last words of its name, after a dot or _, are one of these. */
+/* Tells whether the last words of its name, after a dot or _, are one of these. */
 static bool ends_in(const Value *v, const char *const *names, size_t count) {
   const char *end = v->name + strlen(v->name);
   for (size_t i = 0; i < count; i++) {

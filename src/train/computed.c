@@ -101,7 +101,7 @@ static bool is_made(const Value *v) {
   return v && mode_is_parameter(v) && strncmp(v->name, made, sizeof made - 1) == 0;
 }
 
-/* What a MatMul reads is transposed at least. With a bias of that kind it is a BatchNormalization's. */
+/* The weight that a MatMul reads is transposed at least. With a bias of that kind it is a BatchNormalization's. */
 static bool is_masked(const Node *n) {
   bool product = n->op == &op_gemm ? node_int(n, "transB", 0) != 0 : n->op == &op_conv || n->op == &op_conv_transpose;
   return product && is_made(n->in[1]) && !(n->in_count > 2 && is_made(n->in[2])) && has_holes(n->in[1]);

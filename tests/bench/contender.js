@@ -1,8 +1,8 @@
 // One contender in a Web Worker or a Node process of its own: opens a row, then makes as many steps as it is told and
 // says how long they took.
 //
-//   { open: { contender, row, threads } }  ─▶ { firstStepMs, losses, outputs, memory }   import of the library to first loss
-//   { measure: steps }                     ─▶ { ms, loss }                               ms of one step, mean of the steps
+//   { open: { contender, row, threads } }  ─▶ { firstStepMs, losses, outputs, memory }   import to first loss
+//   { measure: steps }                     ─▶ { ms, loss }                               of one step, mean of the steps
 
 import { task } from './tasks.js';
 

@@ -96,7 +96,7 @@ static const Edit edits[] = {
     {"a larger beginning", "of adapter '' is none of", grow_start},
 };
 
-/* What the session saves, read. */
+/* Reads the checkpoint that the session saves. */
 static bool read_saved(TrainletSession *s, bool moments, Arena *arena, Checkpoint *out) {
   size_t bytes;
   Error error = {0};
@@ -328,7 +328,7 @@ static void each_has_its_own_values(const void *argument) {
   golden_run_close(&run);
 }
 
-/* What came from outside without being finite may be saved; what training made so may not. */
+/* Numbers that came from outside and are not finite may be saved; those that training made so may not. */
 static void what_is_not_finite_stays_with_its_adapter(const void *argument) {
   (void)argument;
   GoldenRun run;

@@ -56,7 +56,7 @@ static void go_on(TrainletSession *s) {
   hold_sentence(trainlet_session_error(s));
 }
 
-/* Of the artifacts with that checkpoint, or with that one of adapters over theirs. */
+/* Opens the artifacts with that checkpoint, or with that one of adapters over theirs. */
 static void load(const TrainletArtifacts *a, TrainletPart as, const uint8_t *bytes, size_t count) {
   TrainletSession *s = trainlet_session_new();
   trainlet_session_limit(s, LIMIT_BYTES);

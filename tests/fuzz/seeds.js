@@ -123,7 +123,7 @@ async function adapted(put) {
   await session.release();
 }
 
-/** Of a checkpoint, without its checksum. */
+/** The bytes of a checkpoint without its checksum. */
 function bodyOf(bytes) {
   let at = 13; // fields of a fixed length, then the body's: its key and its length, a varint
   while (bytes[at] & 128) at++;

@@ -7,14 +7,14 @@ import { mutateText } from './mutate.js';
 const HERE = { worker: false, threads: 1 };
 const [TENSORS, CONFIG, ONNX] = ['adapter_model.safetensors', 'adapter_config.json', 'adapter.onnx_adapter'];
 
-/** Where the model's notes of its adapters lie in the file. @param {Uint8Array} model */
+/** Finds the model's notes of its adapters in the file. @param {Uint8Array} model */
 function notesIn(model) {
   const text = Buffer.from(model).toString('latin1');
   const from = text.indexOf('{', text.indexOf('trainlet.lora'));
   return { from, json: Buffer.from(text.slice(from, text.indexOf('}]}', from) + 3), 'latin1') };
 }
 
-/** A file of tensors in two pieces: its header, and how another header makes it whole again. @param {Uint8Array} file */
+/** A file of tensors in two pieces: its header, and a function that makes it whole with another. @param {Uint8Array} file */
 function headerOf(file) {
   const end = 8 + Buffer.from(file).readUInt32LE(0);
   const wrap = (header) => {

@@ -5,7 +5,7 @@ import path from 'node:path';
 import { parseArgs } from 'node:util';
 import { damageAll } from './readers.js';
 
-const HELP = `npm run hostile -- [options]    reads damaged .npz, .npy, CSV, JSON lines, sample files, adapters and metadata
+const HELP = `npm run hostile -- [options]    reads damaged .npz, .npy, CSV, JSON lines, samples, adapters, metadata
   --runs N    of each kind (4000)
   --only KIND of this one alone
   --seed N    (1)

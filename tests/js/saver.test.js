@@ -58,7 +58,7 @@ test('a save holds the state, where the fit stands, its moment and, once, its en
 test('a save above a thousand times the smallest loss of an epoch has diverged', async () => {
   const { saver, saved } = saverOf({ everyEpochs: 2 });
   await saver.save({ step: 1, epoch: 0, loss: 9e9 }); // there is no epoch before it
-  for (const [epoch, loss] of [0.5, 0.25, 250, 251, 0.25].entries())
+  for (const [epoch, loss] of [0.5, 0.25, 250, 250.2, 0.25].entries())
     await saver.saveEpoch({ step: 2 + epoch, epoch, loss });
   await saver.save({ step: 7, epoch: 5, loss: 251 });
   await saver.save({ step: 8, epoch: 5, loss: 250 });
@@ -75,6 +75,20 @@ test('a save above a thousand times the smallest loss of an epoch has diverged',
     ],
   );
   assert.equal(saver.least, 0.25);
+});
+
+test('nothing has diverged where no loss is known, or the smallest is none to multiply', async () => {
+  for (const [least, loss] of [
+    [1e-4, undefined],
+    [0, 5],
+    [-1, 5],
+  ]) {
+    const { saver, saved } = saverOf();
+    saver.least = least;
+    await saver.saveEpoch({ ...at(1), loss });
+    assert.ok(!('diverged' in saved[0]), `${loss} after ${least}`);
+    assert.equal(saver.least, least);
+  }
 });
 
 test('one is due after so many steps, or so long a time, since the last', async (t) => {

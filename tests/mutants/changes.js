@@ -1,20 +1,11 @@
 // Small changes of one place in C or JavaScript: an operator, a number, a condition, an operand or a statement dropped.
 
-import { matching, otherNumbers } from './mutate.js';
+import { COMPARED, matching, otherNumbers } from './mutate.js';
 
 /** @typedef {import('./mutate.js').Mutant} Mutant */
 
 const OPPOSITE = { '+': '-', '-': '+', '*': '/', '/': '*', '%': '*' };
-const COMPARED = {
-  '<': ['<=', '>='],
-  '>': ['>=', '<='],
-  '<=': ['<', '>'],
-  '>=': ['>', '<'],
-  '==': ['!='],
-  '!=': ['=='],
-  '===': ['!=='],
-  '!==': ['==='],
-};
+const COMPARED_IN_JS = { ...COMPARED, '===': ['!=='], '!==': ['==='] };
 const JOINED = { '&&': '||', '||': '&&', '??': '&&' };
 const ASSIGNED = { '+=': ['-=', '='], '-=': ['+='], '*=': ['='], '|=': ['='], '&=': ['='], '??=': ['='] };
 /** Lines that matter where memory has run out alone, which tests/c/allocations.c holds, or that are no code. */
@@ -58,7 +49,7 @@ function templateEnd(text, at) {
 
 const BEFORE = /(?:[(,;[{?:]|&&|\|\||\?\?|=>| =|\breturn|\bawait)\s*$/;
 
-/** Where the operand that ends at `end` begins. @param {string} bare @param {number} end */
+/** Finds the beginning of the operand that ends at `end`. @param {string} bare @param {number} end */
 function startOf(bare, end) {
   let depth = 0;
   for (let i = end; i > 0; i--) {
@@ -70,7 +61,7 @@ function startOf(bare, end) {
   return 0;
 }
 
-/** Where the operand that begins at `at` ends. @param {string} bare @param {number} at */
+/** Finds the end of the operand that begins at `at`. @param {string} bare @param {number} at */
 function endOf(bare, at) {
   let depth = 0;
   for (let i = at; i < bare.length; i++) {
@@ -97,7 +88,7 @@ export function changesOf(text) {
 function operators(_, bare, add) {
   for (const m of bare.matchAll(/(?<=[\w)\]] )[+\-*/%](?= [\w(\-!*&[])/g)) add('operator', m.index, 1, OPPOSITE[m[0]]);
   for (const m of bare.matchAll(/(?<= )(?:[<>]=?|[=!]==?)(?= )/g))
-    for (const to of COMPARED[m[0]]) add('comparison', m.index, m[0].length, to);
+    for (const to of COMPARED_IN_JS[m[0]]) add('comparison', m.index, m[0].length, to);
   for (const m of bare.matchAll(/(?<= )(?:[+\-*|&]|\?\?)=(?= )/g)) {
     const head = bare.lastIndexOf('for (', m.index);
     if (head >= 0 && m.index < matching(bare, head + 4)) continue; /* another step may never end */

@@ -41,7 +41,7 @@ const COLUMNS = ['killed', 'survived', 'equivalent', 'dropped'];
 const commands = new Map();
 const isC = (file) => file.endsWith('.c');
 const described = (m) => `${m.file}:${m.line} (${m.kind})\n  - ${m.before}\n  + ${m.after}`;
-/** What equivalent-files.json may call it: the change, or its line, where no change of it matters. */
+/** Names that equivalent-files.json may give it: the change, or its line, where no change of it matters. */
 const namesOf = ({ id }) => [id, id.split('  ⇒  ')[0]];
 
 await runMain(main);
@@ -156,7 +156,7 @@ async function outcomeOfC(m, folder, limit) {
   return (await codeOf(m, m.mutated, folder)) === (await codeOf(m, undefined, folder)) ? 'dropped' : 'survived';
 }
 
-/** What the compiler makes of it without the sanitizers, which keep each place. */
+/** The compiler's output without the sanitizers, which keep each place. */
 async function codeOf(m, text, folder) {
   const [source, object] = [join(folder, basename(m.file)), join(folder, 'plain.o')];
   writeFileSync(source, text ?? readFileSync(join(root, m.file)));
@@ -203,7 +203,7 @@ function runs(program, args, limit, env = {}) {
 
 // ── the table ──
 
-/** What became of them, beside those of earlier runs. */
+/** The results, beside those of earlier runs. */
 function keep(mutants) {
   const ids = new Set(mutants.map(({ id }) => id));
   const earlier = existsSync(RESULTS) ? JSON.parse(readFileSync(RESULTS, 'utf8')).filter(({ id }) => !ids.has(id)) : [];

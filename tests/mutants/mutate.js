@@ -58,7 +58,7 @@ function productEnd(bare, at) {
 }
 
 const OPPOSITE = { '+': '-', '-': '+', '*': '/', '/': '*' };
-const COMPARED = {
+export const COMPARED = {
   '<': ['<=', '>='],
   '>': ['>=', '<='],
   '<=': ['<', '>'],
