@@ -7,11 +7,14 @@ import { startServer } from '../../js/cli/serve-demo.js';
 import { BROWSERS } from './new-profiles.js';
 
 const PATIENCE_MS = 60_000;
-const FRAME_MS = 8000; // in which a page in a frame tells that it is there
+const FRAME_MS = 3000; // in which a page in a loaded frame tells that it is there
 
 /** Runs in the demo's page: tells that it is framed, or goes on to the other site once its worker answers. */
 async function visit(other) {
-  if (top !== self) return await fetch('/framed', { method: 'POST', body: '' });
+  if (top !== self) {
+    await fetch('/framed', { method: 'POST', body: '' });
+    return parent.postMessage('framed', '*');
+  }
   while (!navigator.serviceWorker.controller) await new Promise((resolve) => setTimeout(resolve, 20));
   location.href = other;
 }
@@ -52,17 +55,22 @@ async function answerDemo(request, response) {
   response.writeHead(found.status).end(isPage ? `${body}<script type="module" src="/visit.js"></script>` : body);
 }
 
-/** A page with the demo in a frame: at first it goes on to the demo, then it tells that it waited. */
-function answerOther(request, response) {
-  if (request.method === 'POST') {
+/** At first the page goes on to the demo once the frame tells that it is there; `again` it tells that it has waited. */
+const scriptOf = (again) => `
+  const frame = document.querySelector('iframe');
+  ${again ? `frame.onload = () => setTimeout(() => fetch('/', { method: 'POST' }), ${FRAME_MS})` : 'onmessage = go'};
+  frame.src = '${addressOf(front)}';
+  function go() { location.href = frame.src; }`;
+
+/** A page with the demo in a frame. */
+function answerOther({ method, url }, response) {
+  if (method === 'POST') {
     answered();
     return response.end();
   }
-  const next =
-    request.url === '/again' ? "fetch('/', { method: 'POST' })" : `location.href = ${JSON.stringify(addressOf(front))}`;
   response
     .setHeader('content-type', 'text/html')
-    .end(`<iframe src="${addressOf(front)}"></iframe><script>setTimeout(() => ${next}, ${FRAME_MS})</script>`);
+    .end(`<iframe></iframe><script>${scriptOf(url === '/again')}</script>`);
 }
 
 for (const [name, open] of Object.entries(BROWSERS))
