@@ -384,7 +384,8 @@ export interface EngineOptions {
    * more is refused with the code `too-much-work` and the name of the most expensive node. Default 1e13, as many as a
    * dozen steps of a language model of 135 million parameters on 2,048 tokens; with one thread that is about half an
    * hour. Making a string counts as 512, each of its letters as 8. Strings made of constants, while a model is loaded,
-   * may take 268,435,456. `Infinity`: no limit.
+   * may take 268,435,456. Letters that a run compares (Equal, LabelEncoder, TfIdfVectorizer, …) count as 8 when they are
+   * read, and the run is refused as soon as they are too many. `Infinity`: no limit.
    */
   maxWork?: number;
   /**

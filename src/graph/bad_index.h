@@ -5,10 +5,12 @@
 
 typedef struct BadIndex {
   const Node *node; /* NULL: none */
-  int input;        /* of the node, which holds the index */
+  int input;        /* of the node, which holds the index; or BAD_STRINGS */
   size_t at;        /* its element */
   int64_t least, most;
 } BadIndex;
+
+enum { BAD_STRINGS = -1 }; /* no index: its strings take too long (graph/strings.h) */
 
 /* The first of the run in progress, in the thread that executes its nodes. */
 const BadIndex *bad_index_first(void);

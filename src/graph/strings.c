@@ -3,6 +3,7 @@
 
 #include <math.h>
 
+#include "graph/bad_index.h"
 #include "graph/work.h"
 
 static bool is_stopped(const Graph *g) { return g->stop && g->stop->asked && g->stop->asked(g->stop->context); }
@@ -12,7 +13,8 @@ bool strings_spend(const void *node, double work) {
   Graph *g = ((const Node *)node)->graph;
   double before = g->work_composed;
   g->work_composed += work;
-  if (floor(before / UNASKED) != floor(g->work_composed / UNASKED) && is_stopped(g)) return false;
+  if (floor(before / UNASKED) != floor(g->work_composed / UNASKED) && is_stopped(g))
+    g->work_composed = NAN; /* so that no more is spent */
   return g->work_composed <= work_most(g);
 }
 
@@ -23,6 +25,22 @@ Status strings_work(const Node *n, double work) {
   return node_fail(n, STATUS_TOO_MUCH_WORK,
                    "its strings and those before it take as long as more than the %.1e multiply-adds that %s",
                    work_most(g), g->work_limit > 0 ? "maxWork allows" : "are done while a model is loaded");
+}
+
+int strings_compare(const char *a, const char *b, size_t *letters) {
+  enum { COMPARISON = 8 };
+  const char *at = a;
+  for (; *at == *b && *at; at++) b++;
+  *letters += COMPARISON + (size_t)(at - a);
+  return (unsigned char)*at - (unsigned char)*b;
+}
+
+bool strings_may_read(void) { return !bad_index_first()->node; }
+
+bool strings_count(const Node *n, size_t letters) {
+  bool goes_on = strings_may_read() && strings_spend(n, WORK_LETTER * (double)letters);
+  if (!goes_on) bad_index_note(n, BAD_STRINGS, 0, 0, 0);
+  return goes_on;
 }
 
 const char *const *strings_of(const Node *n, int input, size_t *count) {

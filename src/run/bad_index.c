@@ -4,6 +4,7 @@
 #include <stdio.h>
 
 #include "graph/bad_index.h"
+#include "graph/strings.h"
 #include "kernels/number.h"
 #include "ops/ops.h"
 
@@ -24,6 +25,7 @@ Status bad_index_check(const Program *p) {
   const BadIndex b = *bad_index_first();
   if (bad_index_none()) return STATUS_OK;
   const Node *n = b.node;
+  if (b.input == BAD_STRINGS) return strings_work(n, 0);
   const Value *data = n->in[0], *held = n->in[b.input], *v = p->kept ? held : indices_fed(held);
   char shape[SHAPE_TEXT], place[SHAPE_PLACE_TEXT];
   return error_set(p->graph->error, !p->kept && held->initializer ? STATUS_INVALID_MODEL : STATUS_INVALID_FEED, n->name,

@@ -53,6 +53,7 @@ export function model(
     [8, message([1, ''], [2, opset])],
     [8, message([1, 'my'], [2, 1])],
     [8, message([1, 'com.microsoft'], [2, 1])],
+    [8, message([1, 'ai.onnx.ml'], [2, 3])],
     ...functions.map((f) => [25, f]),
   );
 }
@@ -66,11 +67,15 @@ export const chain = (count, op, inputs, ...attributes) =>
   list(count, (i) =>
     node(op, inputs(i ? (i === count ? 'v' : `c${i - 1}`) : 'x'), [i === count - 1 ? 'v' : `c${i}`], ...attributes),
   );
-export const microsoft = (op, inputs, outputs, ...attributes) =>
-  message(...inputs.map((i) => [1, i]), ...outputs.map((o) => [2, o]), [4, op], ...attributes.map((a) => [5, a]), [
-    7,
-    'com.microsoft',
-  ]);
+const nodeIn =
+  (domain) =>
+  (op, inputs, outputs, ...attributes) =>
+    message(...inputs.map((i) => [1, i]), ...outputs.map((o) => [2, o]), [4, op], ...attributes.map((a) => [5, a]), [
+      7,
+      domain,
+    ]);
+export const microsoft = nodeIn('com.microsoft');
+export const learned = nodeIn('ai.onnx.ml');
 
 /* A body that adds to what it is given. */
 export const addBody = (more = [], other = 'a') =>

@@ -18,7 +18,7 @@ const OPTIONS = { loss: 'cross-entropy', optimizer: { type: 'adamw', lr: 0.01 } 
 const PARTS = { trainModel: 'train', evalModel: 'eval', optimizerModel: 'optimizer', checkpointState: 'checkpoint' };
 const random = await generateArtifacts(RANDOM_MODEL, OPTIONS);
 const slow = await generateArtifacts(slowModel(40), OPTIONS);
-const X = bind({ x: new Tensor('float32', new Float32Array(4), [1, 4]) }, [
+const X = bind({ x: new Tensor('float32', new Float32Array(4).fill(0.5), [1, 4]) }, [
   { name: 'x', type: 'float32', dims: [1, 4] },
 ]);
 const is =
@@ -100,7 +100,7 @@ for (const accumulate of [1, 3]) {
   });
 }
 
-test('operators on strings, which are done while a run is planned, stop too', async () => {
+test('operators on strings stop amid their work, while a run is planned and while it computes', async () => {
   const module = await WebAssembly.compile(readFileSync(new URL('../../js/trainlet.wasm', import.meta.url)));
   const opened = async (make) => {
     const stop = { left: Infinity, asked: 0 };
@@ -113,13 +113,16 @@ test('operators on strings, which are done while a run is planned, stop too', as
     core.load({ parts: [{ which: 'model', bytes: make() }], external: [], maxMemoryBytes: 0, maxWork: 1e11 });
     return { stop, run: () => core.run({ graph: 'model', feeds: pack(X), fetches: ['y'] }) };
   };
-  const takesLong = /^(Cast|Tokenizer|RegexFullMatch) of fed|^StringSplit of a fed/;
+  const takesLong = /^(Cast|Tokenizer|RegexFullMatch) of fed|^StringSplit of a fed| of 131072 long/;
   for (const [name, make] of STRING_BOMBS.filter(([name]) => takesLong.test(name))) {
     const whole = await opened(make);
     const begun = performance.now();
     whole.run();
     const ms = performance.now() - begun;
-    assert.ok(whole.stop.asked >= ms / 100, `${name}: asked ${whole.stop.asked} times in ${ms} ms`);
+    assert.ok(
+      whole.stop.asked >= (/ long /.test(name) ? 64 : ms / 100),
+      `${name}: asked ${whole.stop.asked} times in ${ms} ms`,
+    );
     const { stop, run } = await opened(make);
     stop.left = Math.floor(whole.stop.asked / 2);
     assert.throws(run, is('aborted', /the run was stopped; no parameter was changed$/), name);

@@ -1,7 +1,7 @@
 // Bombs of strings: what is repeated, joined, cut, matched and written as text.
 
 import { attribute, info, message, node } from '../bench/models/onnx_file.js';
-import { int64, list, microsoft, model } from './bomb-models.js';
+import { int64, learned, list, microsoft, model } from './bomb-models.js';
 
 const STRING = 8;
 /** An initializer of strings. */
@@ -41,6 +41,42 @@ const tokenizer = (input, pattern) =>
     attribute('tokenexp', pattern),
   );
 const size = (...dims) => ({ size: int64(...dims) });
+
+/* Operators that compare strings as a run computes: 'many', which are '0.5' times a power of two, with long keys. */
+const KEY = '0.5'.repeat(335);
+const keys = (name) => attribute(name, { strings: [KEY] });
+const LOOKUPS = {
+  LabelEncoder: () => learned('LabelEncoder', ['many'], ['v'], keys('keys_strings'), attribute('values_int64s', [1])),
+  CategoryMapper: () => learned('CategoryMapper', ['many'], ['v'], keys('cats_strings'), attribute('cats_int64s', [1])),
+  OneHotEncoder: () => learned('OneHotEncoder', ['many'], ['v'], keys('cats_strings')),
+  DictVectorizer: () => learned('DictVectorizer', ['many', 'many'], ['words'], keys('string_vocabulary')),
+  TfIdfVectorizer: () =>
+    node(
+      'TfIdfVectorizer',
+      ['many'],
+      ['v'],
+      attribute('mode', 'TF'),
+      ...['min_gram_length', 'max_gram_length'].map((name) => attribute(name, 1)),
+      ...['ngram_counts', 'ngram_indexes'].map((name) => attribute(name, [0])),
+      keys('pool_strings'),
+    ),
+  Equal: () => node('Equal', ['many', 'others'], ['v']),
+};
+const others = [node('StringConcat', ['long', 's'], ['other']), node('Expand', ['other', 'size'], ['others'])];
+/** Each of these, of `count` strings that are known, and that are fed. */
+const lookups = (count) =>
+  Object.entries(LOOKUPS).flatMap(([op, made]) => {
+    const nodes = [
+      ...(op === 'Equal' ? others : []),
+      made(),
+      ...(op === 'DictVectorizer' ? [matches('words', 'a')] : []),
+    ];
+    const known = [...doubled(10), node('Expand', ['long', 'size'], ['many'])];
+    return [
+      [`${op} of ${count} long strings`, () => bomb([...known, ...nodes], '0.5', size(count))],
+      [`${op} of ${count} long fed strings`, () => bomb([...fed(10), ...nodes], '0.5', size(count))],
+    ];
+  });
 
 /** @type {[string, () => Uint8Array][]} */
 export const STRING_BOMBS = [
@@ -176,6 +212,7 @@ export const STRING_BOMBS = [
     'Tokenizer of an expression of 4,000 instructions',
     () => bomb([...doubled(20), tokenizer('long', 'a|c{900}|d{900}|e{900}'), matches('tokens', 'a')]),
   ],
+  ...[2 ** 10, 2 ** 17, 2 ** 22].flatMap(lookups),
   // numbers
   [
     'Cast of a number of a million digits, many times',

@@ -14,8 +14,8 @@ static Status category_mapper_infer(Node *n) {
   if (!otherwise) return STATUS_OUT_OF_MEMORY;
   if (reads) otherwise->i = node_int(n, "default_int64", -1);
   else otherwise->s = node_string(n, "default_string", "_Unused");
-  Mapping to_numbers = {{DTYPE_STRING, 0, words->strings, NULL}, DTYPE_INT64, numbers->ints, otherwise};
-  Mapping to_words = {{DTYPE_INT64, 0, numbers->ints, NULL}, DTYPE_STRING, words->strings, otherwise};
+  Mapping to_numbers = {{.type = DTYPE_STRING, .keys = words->strings}, DTYPE_INT64, numbers->ints, otherwise};
+  Mapping to_words = {{.type = DTYPE_INT64, .keys = numbers->ints}, DTYPE_STRING, words->strings, otherwise};
   return mapping_infer(n, reads ? &to_numbers : &to_words, (size_t)words->count);
 }
 

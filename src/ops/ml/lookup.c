@@ -38,7 +38,7 @@ Status lookup_make_numbers(Arena *arena, const uint64_t *keys, size_t count, Loo
 Status lookup_make(Node *n, DType type, const void *keys, size_t count, Lookup *out) {
   Arena *arena = n->graph->arena;
   if (type == DTYPE_STRING) {
-    *out = (Lookup){.order = ARENA_ARRAY(arena, size_t, count)};
+    *out = (Lookup){.n = n, .order = ARENA_ARRAY(arena, size_t, count)};
     if (!out->order) return STATUS_OUT_OF_MEMORY;
     select_best(out->order, count, count, text_before, keys);
   } else {
@@ -52,13 +52,15 @@ Status lookup_make(Node *n, DType type, const void *keys, size_t count, Lookup *
 }
 
 static int64_t find_text(const Lookup *l, const char *text) {
-  size_t from = 0, to = l->count;
+  size_t from = 0, to = strings_may_read() ? l->count : 0, letters = 0;
+  bool found = false;
   while (from < to) {
     size_t middle = from + (to - from) / 2;
-    if (strcmp(text_at(l->keys, l->order[middle]), text) < 0) from = middle + 1;
-    else to = middle;
+    int order = strings_compare(text_at(l->keys, l->order[middle]), text, &letters);
+    if (order < 0) from = middle + 1;
+    else to = middle, found |= order == 0;
   }
-  return from < l->count && strcmp(text_at(l->keys, l->order[from]), text) == 0 ? (int64_t)l->order[from] : -1;
+  return (!l->n || strings_count(l->n, letters)) && found ? (int64_t)l->order[from] : -1;
 }
 
 int64_t lookup_number(const Lookup *l, uint64_t key) {

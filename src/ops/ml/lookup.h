@@ -10,6 +10,7 @@
 #include "graph/strings.h"
 
 typedef struct Lookup {
+  const Node *n; /* whose run strings are looked up in; NULL: not in a run, they count as no work */
   DType type;
   size_t count;
   const void *keys;

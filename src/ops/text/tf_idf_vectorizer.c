@@ -116,7 +116,9 @@ static Status make_levels(Node *n, TfIdf *p) {
   Gram *grams = ARENA_ARRAY(arena, Gram, all);
   p->levels = ARENA_ARRAY(arena, Level, p->longest);
   if (!items || !grams || !p->levels) return STATUS_OUT_OF_MEMORY;
-  for (size_t i = 0; i < all; i++) items[i] = lookup_find(&p->items, p->items.keys, p->items.type, i);
+  Lookup pool = p->items;
+  pool.n = NULL;
+  for (size_t i = 0; i < all; i++) items[i] = lookup_find(&pool, pool.keys, pool.type, i);
   size_t count = read_grams(p, items, grams), from = 0;
   p->levels[0].column = new_columns(arena, all);
   if (!p->levels[0].column) return STATUS_OUT_OF_MEMORY;
