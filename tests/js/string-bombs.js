@@ -181,6 +181,19 @@ export const STRING_BOMBS = [
         matches('p6', 'a'),
       ]),
   ],
+  [
+    'StringSplit by a long delimiter, most of which comes all along',
+    () =>
+      bomb(
+        [
+          ...doubled(12),
+          node('Expand', ['long', 'size'], ['many']),
+          node('StringSplit', ['many'], ['parts', 'v'], attribute('delimiter', `${'a'.repeat(800)}b`)),
+        ],
+        'a',
+        size(2 ** 12),
+      ),
+  ],
   // the strings are computed in a run
   ['StringSplit of fed strings', () => bomb([...fed(8), split('many')], 'a', size(2 ** 21))],
   ['StringSplit of a fed string', () => bomb([...fed(24), split('many')], 'a', size(1))],

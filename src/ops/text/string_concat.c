@@ -30,7 +30,12 @@ static Status string_concat_compose(Compose *c) {
   for (size_t i = 0; all && i < count; i++) {
     const char *begin = strings_text(x[place_in(a, &shape, i)]), *end = strings_text(y[place_in(b, &shape, i)]);
     TRY(strings_work(n, strings_cost(begin) + strings_cost(end)));
-    if (!(all[i] = arena_print(arena, "%s%s", begin, end))) return STATUS_OUT_OF_MEMORY;
+    size_t letters = strlen(begin), more = strlen(end) + 1;
+    char *joined = arena_alloc(arena, letters + more <= INT32_MAX ? letters + more : SIZE_MAX);
+    if (!joined) return STATUS_OUT_OF_MEMORY;
+    memcpy(joined, begin, letters);
+    memcpy(joined + letters, end, more);
+    all[i] = joined;
   }
   return all ? compose_done(c, strings_constant(c, DTYPE_STRING, &shape, all)) : STATUS_OUT_OF_MEMORY;
 }

@@ -12,17 +12,20 @@ static const char *skip_space(const char *s) {
 
 /* The end of the part that begins at `s`; *next: where the one after it begins, NULL: there is none. */
 static const char *part_end(const char *s, const char *delimiter, const char **next) {
-  const char *end = *delimiter ? strstr(s, delimiter) : s;
-  while (!*delimiter && *end && !is_space(*end)) end++;
-  if (!end) return *next = NULL, s + strlen(s);
-  if (*delimiter) return *next = end + strlen(delimiter), end;
+  const char *end = s;
+  size_t length = strlen(delimiter);
+  if (length) {
+    while (*end && (*end != *delimiter || strncmp(end, delimiter, length) != 0)) end++;
+    return *next = *end ? end + length : NULL, end;
+  }
+  while (*end && !is_space(*end)) end++;
   *next = skip_space(end);
   if (!**next) *next = NULL;
   return end;
 }
 
-/* Of at most `most` parts; they go into `to` unless that is NULL. */
-static int64_t split(const char *s, const char *delimiter, int64_t most, const char **to, Arena *arena) {
+/* Of at most `most` parts; they go into `to` unless that is NULL, and are work of n. */
+static int64_t split(const char *s, const char *delimiter, int64_t most, const char **to, const Node *n) {
   int64_t count = 0;
   const char *next;
   if (!*delimiter) s = skip_space(s);
@@ -31,7 +34,8 @@ static int64_t split(const char *s, const char *delimiter, int64_t most, const c
     const char *end = part_end(s, delimiter, &next);
     if (count + 1 == most && next) end = s + strlen(s), next = NULL;
     while (!*delimiter && !next && end > s && is_space(end[-1])) end--;
-    if (to) to[count] = arena_copy_part(arena, s, (size_t)(end - s));
+    if (to && !strings_spend(n, WORK_STRING)) break;
+    if (to) to[count] = arena_copy_part(n->graph->arena, s, (size_t)(end - s));
     count++;
   }
   return count;
@@ -50,19 +54,19 @@ static Status string_split_compose(Compose *c) {
   if (shape.rank == RANK_MAX)
     return node_fail(n, STATUS_UNSUPPORTED_OP, "its output has more than %d dimensions", RANK_MAX);
   if (most < 1) return node_invalid(n, "maxsplit is %lld", (long long)(most - 1));
+  double reads = *delimiter ? (double)strlen(delimiter) : 1; /* of a letter, if most of the delimiter comes all along */
   for (size_t i = 0; i < count; i++) {
-    TRY(strings_work(n, strings_cost(x[i])));
-    counts[i] = split(strings_text(x[i]), delimiter, most, NULL, arena);
+    TRY(strings_work(n, reads * strings_cost(x[i])));
+    counts[i] = split(strings_text(x[i]), delimiter, most, NULL, n);
     if (counts[i] > width) width = counts[i];
   }
   c->out[1] = strings_constant(c, DTYPE_INT64, &shape, counts);
   shape.dim[shape.rank++] = width;
   if (!shape_count(&shape, &cells)) return node_invalid(n, "its output is too large");
   const char **all = ARENA_ARRAY(arena, const char *, cells + 1);
-  for (size_t i = 0; all && i < count; i++) {
-    TRY(strings_work(n, WORK_STRING * (double)counts[i]));
-    split(strings_text(x[i]), delimiter, most, all + i * (size_t)width, arena);
-  }
+  for (size_t i = 0; all && i < count && strings_spend(n, 0); i++)
+    split(strings_text(x[i]), delimiter, most, all + i * (size_t)width, n);
+  TRY(strings_work(n, 0));
   return all && !arena->failed ? compose_done(c, strings_constant(c, DTYPE_STRING, &shape, all)) : STATUS_OUT_OF_MEMORY;
 }
 
