@@ -14,9 +14,13 @@ import { invalid, nameOf, TrainletError } from './errors.js';
 const KEY = 'trainlet.lora';
 const MOST_RANK = 65536;
 
+/** As nameOf, of a value of JSON, whose `constructor` may be anything. @param {unknown} value */
+export const nameOfJson = (value) =>
+  Object.prototype.toString.call(value) === '[object Object]' ? 'an object' : nameOf(value);
+
 /** @param {string} wanted @param {(value: any) => boolean} holds @returns {Check} */
 const is = (wanted, holds) => (value, path) => {
-  if (!holds(value)) throw damaged(`${path} is ${nameOf(value)}, not ${wanted}`);
+  if (!holds(value)) throw damaged(`${path} is ${nameOfJson(value)}, not ${wanted}`);
 };
 
 /** @param {Check} check @returns {Check} */

@@ -1,6 +1,6 @@
 /** A session's LoRA adapters: which there are and which is in use; as the folder that Hugging Face's PEFT has. */
 
-import { loraIn, pairOf } from './adapter-metadata.js';
+import { loraIn, nameOfJson, pairOf } from './adapter-metadata.js';
 import { checkKeys, invalid, nameOf, TrainletError } from './errors.js';
 import { lackingFor } from './peft-config.js';
 import { floatsOf, readSafetensors, writeSafetensors } from './safetensors.js';
@@ -159,7 +159,7 @@ async function valuesIn(session, { lora: metadata, readSource }, files) {
   const { [TENSORS]: model, [CONFIG]: config, [ONNX]: onnx } = files ?? {};
   if ((model === undefined) === (onnx === undefined))
     throw invalid(`loadAdapter: wanted { '${TENSORS}': … } or { '${ONNX}': … }, the file of an adapter`);
-  if (config !== undefined) checkScales(lora, parsed(await readSource(CONFIG, config, {})));
+  if (config !== undefined) await checkScales(lora, parsed(await readSource(CONFIG, config, {})));
   if (model) {
     const { tensors } = readSafetensors(await readSource(TENSORS, model, {}), TENSORS, TrainletError);
     return matched(entriesOf(lora, session), tensors, session);
@@ -309,35 +309,41 @@ function parsed(bytes) {
 /** Entries that choose modules, which the tensors' names show. */
 const CHOOSE = ['layers_to_transform', 'layers_pattern'];
 
-/** @param {string} key @param {unknown} value of a configuration; PEFT's default where there is none */
+/** @param {string} key @param {unknown} value of a configuration */
 function numberIn(key, value) {
-  const number = value ?? 8;
-  if (typeof number === 'number' && Number.isFinite(number)) return number;
-  throw invalid(`loadAdapter: ${CONFIG}: ${key} is ${nameOf(value)}, not a number`);
+  if (typeof value === 'number' && Number.isFinite(value)) return value;
+  throw invalid(`loadAdapter: ${CONFIG}: ${key} is ${nameOfJson(value)}, not a number`);
 }
 
 /**
- * A pattern is a module's name, or its end from a dot on.
- * @param {string} key @param {unknown} patterns @param {string} name @param {number} usual
+ * The number of each module, the usual one where no pattern matches its name.
+ * @param {'rank_pattern' | 'alpha_pattern'} key @param {Record<string, any>} config @param {number} usual
+ * @returns {Promise<(name: string) => number>}
  */
-function numberFor(key, patterns, name, usual) {
-  const found = Object.entries(patterns ?? {}).find(([end]) => name === end || name.endsWith(`.${end}`));
-  return found ? numberIn(`${key}['${found[0]}']`, found[1]) : usual;
+async function numbersBy(key, { [key]: patterns = {} }, usual) {
+  if (!Object.keys(patterns).length) return () => usual;
+  const { entryFinder } = await import('./lora.js');
+  const find = entryFinder(patterns, (why) => invalid(`loadAdapter: ${CONFIG}: ${key} ${why}`));
+  return (name) => {
+    const found = find(name);
+    return found ? numberIn(`${key}['${found[0]}']`, found[1]) : usual;
+  };
 }
 
 /**
  * What a module's branch counts for is no part of the tensors.
  * @param {Lora} lora @param {Record<string, any>} config
  */
-function checkScales(lora, config) {
+async function checkScales(lora, config) {
   const lacking = lackingFor(config, CHOOSE);
   if (lacking) throw invalid(`loadAdapter: ${CONFIG}: ${lacking}`);
-  const [usualRank, usualAlpha] = [numberIn('r', config.r), numberIn('lora_alpha', config.lora_alpha)];
+  const { r: usualRank = 8, lora_alpha: usualAlpha = 8 } = config; // PEFT's defaults
+  const rankOf = await numbersBy('rank_pattern', config, usualRank);
+  const alphaOf = await numbersBy('alpha_pattern', config, usualAlpha);
   const scale = (/** @type {number} */ alpha, /** @type {number} */ r, /** @type {boolean} */ rs) =>
     alpha / (rs ? Math.sqrt(r) : r);
   for (const { name, r, alpha } of lora.modules) {
-    const theirRank = numberFor('rank_pattern', config.rank_pattern, name, usualRank);
-    const theirAlpha = numberFor('alpha_pattern', config.alpha_pattern, name, usualAlpha);
+    const [theirRank, theirAlpha] = [rankOf(name), alphaOf(name)];
     const [ours, wanted] = [scale(alpha, r, lora.rsLora), scale(theirAlpha, theirRank, Boolean(config.use_rslora))];
     if (!(Math.abs(ours - wanted) <= 1e-6 * Math.abs(ours)) || theirRank !== r)
       throw invalid(

@@ -21,10 +21,10 @@ export function loraSettings(lora, { checkKeys, checkObject, invalid }) {
   checkObject('generateArtifacts: lora', lora);
   const isPeft = 'peft_type' in lora;
   const given = isPeft ? ofPeft(/** @type {Record<string, unknown>} */ (lora), invalid) : lora;
-  const patterns = isPeft ? Object.entries(given).filter(isPattern) : [];
+  const patterns = isPeft ? Object.entries(given).filter((entry) => isPattern(entry) || hasPatterns(entry)) : [];
   const named = Object.fromEntries(
     Object.entries(given)
-      .filter((entry) => !isPeft || !isPattern(entry))
+      .filter((entry) => !patterns.some(([key]) => key === entry[0]))
       .map(([key, value]) => [OURS[key] ?? key, value ?? undefined]),
   );
   checkKeys('generateArtifacts: lora', named, KEYS);
@@ -37,13 +37,48 @@ export function loraSettings(lora, { checkKeys, checkObject, invalid }) {
       .flatMap(([key, value]) => textsOf(value).map((text) => /** @type {[string, string]} */ ([`lora.${key}`, text]))),
   ];
   if (!patterns.length) return { settings };
-  const choices = patterns.map(([key, pattern]) => chooser(key, String(pattern), invalid));
+  const choices = patterns.map(([key, value]) =>
+    typeof value === 'string' ? chooser(key, value, invalid) : numbering(key, /** @type {object} */ (value), invalid),
+  );
   return { settings, choose: (names) => choices.flatMap((choose) => choose(names)) };
 }
 
 /** A text stands for a regular expression in PEFT, a list for ends of names. @param {[string, unknown]} entry */
 const isPattern = ([key, value]) =>
   ['target_modules', 'exclude_modules'].includes(key) && typeof value === 'string' && value !== 'all-linear';
+
+/** Numbers by regular expressions; names the engine finds by itself. @param {[string, unknown]} entry */
+const hasPatterns = ([key, value]) =>
+  ['rank_pattern', 'alpha_pattern'].includes(key) &&
+  Object.keys(/** @type {object} */ (value)).some((pattern) => !/^[\w.-]+$/.test(pattern));
+
+/**
+ * Finds a module's entry as PEFT does: the first whose key, a regular expression, matches the module's name or the end
+ * of it behind a dot.
+ * @param {object} patterns @param {(why: string) => Error} refused
+ * @returns {(name: string) => [string, unknown] | undefined}
+ */
+export function entryFinder(patterns, refused) {
+  const entries = Object.entries(patterns).map((entry) => {
+    const [pattern] = entry;
+    const fault = (/** @type {string} */ why) => refused(`has '${pattern.slice(0, 100)}', ${why}`);
+    return { entry, matches: patternOf(`(.*\\.)?(${pattern})`, fault) };
+  });
+  return (name) => entries.find(({ matches }) => matches(name))?.entry;
+}
+
+/**
+ * @param {string} key @param {object} patterns @param {Errors['invalid']} invalid
+ * @returns {(names: string[]) => [string, string][]}
+ */
+function numbering(key, patterns, invalid) {
+  const find = entryFinder(patterns, (why) => invalid(`generateArtifacts: lora: ${key} ${why}`));
+  return (names) =>
+    names.flatMap((name) => {
+      const found = find(name);
+      return found ? [/** @type {[string, string]} */ ([`lora.${OURS[key]}`, `${name}=${found[1]}`])] : [];
+    });
+}
 
 /**
  * @param {string} key @param {string} pattern @param {Errors['invalid']} invalid

@@ -1,4 +1,4 @@
-/** An `adapter_config.json` of Hugging Face's PEFT: its names for our options, and what is not here. */
+/** An `adapter_config.json` of Hugging Face's PEFT: its names for our options, what its entries may be, what is not here. */
 
 /** PEFT's names for ours. @type {Record<string, string>} */
 export const OURS = {
@@ -18,6 +18,60 @@ const UNREAD = new RegExp(
     '.*_config|qalora_group_size)$',
 );
 
+const isText = (/** @type {unknown} */ value) => typeof value === 'string';
+const isNumber = (/** @type {unknown} */ value) => typeof value === 'number' && Number.isFinite(value);
+const isObject = (/** @type {unknown} */ value) => typeof value === 'object' && !Array.isArray(value);
+const isNames = (/** @type {unknown} */ value) =>
+  value === null || isText(value) || (Array.isArray(value) && value.every(isText));
+/** @typedef {readonly [string, (value: unknown) => boolean]} Wanted the kind of a value, and whether one is of it */
+/** @param {unknown[]} values @returns {Wanted} */
+const among = (...values) => [`one of ${values.join(', ')}`, (value) => values.includes(value)];
+/** @type {Wanted} */
+const NAMES = ['a text or a list of texts', isNames];
+/** @type {Wanted} */
+const NUMBER = ['a number', isNumber];
+/** @type {Wanted} */
+const NUMBERS = ['an object of numbers', (value) => isObject(value) && value !== null];
+/** Settings of a method. @type {Wanted} */
+const SETTINGS = ['an object', isObject];
+const TASKS = ['SEQ_CLS', 'SEQ_2_SEQ_LM', 'CAUSAL_LM', 'TOKEN_CLS', 'QUESTION_ANS', 'FEATURE_EXTRACTION'];
+
+/**
+ * The values that PEFT takes, beside none. Beginnings that it takes and that are not here (pissa, corda, olora, loftq,
+ * lora_ga) change the weights below the adapter.
+ * @type {Record<string, Wanted>}
+ */
+const WANTED = {
+  r: NUMBER,
+  lora_alpha: NUMBER,
+  lora_dropout: ['a number from 0 to 1', (value) => isNumber(value) && Number(value) >= 0 && Number(value) <= 1],
+  rank_pattern: NUMBERS,
+  alpha_pattern: NUMBERS,
+  target_modules: NAMES,
+  exclude_modules: NAMES,
+  modules_to_save: NAMES,
+  bias: among('none', 'all', 'lora_only'),
+  task_type: among(null, ...TASKS),
+  init_lora_weights: among(null, true, false, 'gaussian', 'eva', 'orthogonal', 'mica'),
+};
+
+/** @param {Record<string, unknown>} config @returns {string | undefined} what is no value of its entry */
+function unfitIn(config) {
+  const wantedFor = (/** @type {string} */ key) =>
+    Object.hasOwn(WANTED, key) ? WANTED[key] : key.endsWith('_config') ? SETTINGS : undefined;
+  for (const [key, value] of Object.entries(config)) {
+    const [wanted, holds] = wantedFor(key) ?? [];
+    if (value !== undefined && holds && !holds(value)) return `${key} is ${shown(value)}, not ${wanted}`;
+  }
+  return undefined;
+}
+
+/** The beginning of a value; nested ones could be too deep for JSON.stringify. @param {unknown} value */
+function shown(value) {
+  if (typeof value === 'object' && value) return Array.isArray(value) ? 'a list' : 'an object';
+  return isText(value) ? JSON.stringify(String(value).slice(0, 64)) : String(value);
+}
+
 /** Empty, false and null ask for nothing. @param {unknown} value */
 const isAsked = (value) => Boolean(value) && !(typeof value === 'object' && value && Object.keys(value).length === 0);
 
@@ -31,7 +85,9 @@ export const isKnown = (key) => Object.hasOwn(OURS, key) || KEYS.includes(key);
  * @returns {string | undefined} the rest of a sentence
  */
 export function lackingFor(config, also = []) {
-  if (config.peft_type !== 'LORA') return `peft_type is ${JSON.stringify(config.peft_type)}, not LORA`;
+  if (config.peft_type !== 'LORA') return `peft_type is ${shown(config.peft_type)}, not LORA`;
+  const unfit = unfitIn(config);
+  if (unfit) return unfit;
   const asked = Object.entries(config).find(
     ([key, value]) => !isKnown(key) && !UNREAD.test(key) && !also.includes(key) && isAsked(value),
   );

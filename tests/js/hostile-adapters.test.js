@@ -57,6 +57,9 @@ const session = await open();
 const file = await session.exportAdapter();
 const config = JSON.parse(new TextDecoder().decode(file['adapter_config.json']));
 
+const load = (change) =>
+  session.loadAdapter({ ...file, 'adapter_config.json': Buffer.from(JSON.stringify({ ...config, ...change })) });
+
 test('metadata that says something else is refused by its entry', async () => {
   assert.deepEqual(await answers(evalModelWith(metadata.json), file), Array(5).fill('fine'));
   const changed = (change) => {
@@ -89,6 +92,15 @@ test('metadata that says something else is refused by its entry', async () => {
   }
 });
 
+test('a value whose constructor is no class is named as an object', async () => {
+  const odd = JSON.parse('{"constructor":{"name":{"toString":1,"valueOf":1}}}');
+  const lora = JSON.parse(metadata.json);
+  for (const key of ['targets', 'exclude', 'rankPattern', 'alphaPattern']) delete lora[key];
+  const [exported] = await answers(evalModelWith(JSON.stringify({ ...lora, r: odd })), file);
+  assert.match(exported, /it.r is an object, not a whole number/);
+  await assert.rejects(load({ alpha_pattern: { fc1: odd } }), /alpha_pattern\['fc1'\] is an object, not a number/);
+});
+
 test('300 random changes of the metadata end in sentences', async () => {
   let state = 5;
   const below = (n) => {
@@ -106,8 +118,6 @@ test('300 random changes of the metadata end in sentences', async () => {
 });
 
 test('a configuration means what PEFT means by it, or is refused', async () => {
-  const load = (change) =>
-    session.loadAdapter({ ...file, 'adapter_config.json': Buffer.from(JSON.stringify({ ...config, ...change })) });
   for (const change of [{}, { lora_alpha: undefined }, { layers_to_transform: [0] }, { use_dora: false }])
     await load(change);
   const rows = [
@@ -134,6 +144,62 @@ test('a configuration means what PEFT means by it, or is refused', async () => {
     session.loadAdapter({ ...file, 'adapter_config.json': Buffer.from(named) }),
     /it is no JSON object/,
   );
+});
+
+test('entries of a configuration that PEFT refuses, or that change the weights below, are refused by name', async () => {
+  const texts = [7, true, {}, [7], [['fc1']], [null]];
+  const objects = [null, 7, 'x', true, ['fc1']];
+  const rows = {
+    r: [null, '2', true, [2]],
+    lora_alpha: [null, '8', true, {}],
+    lora_dropout: [null, 'x', [], -1, 7],
+    rank_pattern: objects,
+    alpha_pattern: objects,
+    target_modules: texts,
+    exclude_modules: texts,
+    modules_to_save: texts,
+    bias: [null, '', 'x', 7, true, ['none']],
+    task_type: ['', 'LM', 7, {}, ['CAUSAL_LM']],
+    init_lora_weights: [7, {}, [1], 'x', 'pissa', 'pissa_niter_4', 'olora', 'corda', 'loftq', 'lora_ga'],
+    corda_config: [7, 'x', [1]],
+  };
+  for (const [key, values] of Object.entries(rows))
+    for (const value of values)
+      await assert.rejects(
+        load({ [key]: value }),
+        (error) => error instanceof TrainletError && error.message.includes(`adapter_config.json: ${key} is `),
+        `${key}: ${JSON.stringify(value)}`,
+      );
+  const deep = (key) => `{"peft_type": "LORA", "${key}": ${'['.repeat(1e5)}${']'.repeat(1e5)}}`;
+  for (const key of ['peft_type', 'bias', 'target_modules', 'alpha_pattern'])
+    await assert.rejects(
+      session.loadAdapter({ ...file, 'adapter_config.json': Buffer.from(deep(key)) }),
+      TrainletError,
+    );
+  const fine = { init_lora_weights: 'gaussian', task_type: 'CAUSAL_LM', exclude_modules: [], modules_to_save: 'fc3' };
+  await load({ ...fine, corda_config: null, eva_config: {}, lora_dropout: 1, target_modules: 'fc[12]' });
+});
+
+test('patterns of ranks and alphas are regular expressions, as in PEFT', async () => {
+  // what get_pattern_key of PEFT 0.21 finds for fc1 and fc2, whose rank is 2 and alpha 8 here
+  for (const same of [{ c1: 16 }, { 'base_model.fc1': 16 }, { 'fc[12]': 8, fc1: 16 }, { 'x|y': 16 }])
+    await load({ alpha_pattern: same });
+  await load({ rank_pattern: { 'fc(1|2)': 2 }, r: 4, lora_alpha: 8 });
+  for (const key of ['fc[12]', '^fc1$', '.c1', 'fc1|fc2', '.*fc1', 'fc\\d', 'fc1'])
+    await assert.rejects(load({ alpha_pattern: { [key]: 16 } }), /'fc1' has rank 2 and alpha 8 here, .* 2 and 16/, key);
+  for (const key of ['(', '*', '('.repeat(2000)])
+    await assert.rejects(load({ rank_pattern: { [key]: 2 } }), /^TrainletError: .*: rank_pattern has '/, key);
+  const made = async (lora) => {
+    const { evalModel } = await generateArtifacts(mlp, { ...HERE, loss: 'cross-entropy', lora });
+    const [, modules] = /"modules":(\[.*?\])/.exec(Buffer.from(evalModel).toString('latin1'));
+    return JSON.parse(modules).map(({ r, alpha }) => [r, alpha]);
+  };
+  const peft = { peft_type: 'LORA', r: 2, lora_alpha: 8, target_modules: ['fc1', 'fc2'] };
+  assert.deepEqual(await made({ ...peft, rank_pattern: { '^fc[13]$': 3 }, alpha_pattern: { 'fc\\d': 16 } }), [
+    [3, 16],
+    [2, 16],
+  ]);
+  await assert.rejects(made({ ...peft, rank_pattern: { '(': 3 } }), /lora: rank_pattern has '\(', which/);
 });
 
 test('float16 does not make infinities of large numbers', async () => {
