@@ -139,7 +139,7 @@ class Gathering {
     await this.#tell();
     const known = [...this.#rows.keys()].slice(0, this.#size);
     const done = await this.#compute(missing, known);
-    if (done !== 'same') return done === 'others' && known.length ? 'others' : undefined;
+    if (done !== 'same') return done === 'others' && this.#shelf.packs.length ? 'others' : undefined;
     const used = this.#shelf.namesOf(this.#contents);
     const found = { bytes: this.#bytes, origins: this.#origins };
     if (this.#fits) return { ...found, tensors: this.#tensors(), saved: this.#save(used) };

@@ -142,6 +142,10 @@ function behaves(open, room) {
       'a type that is none': [bytes, { ...meta, outputs: [{ ...output, type: 'constructor' }] }],
       'other dims': [bytes, { ...meta, outputs: [{ ...output, dims: [16, 16] }] }],
       'another name': [bytes, { ...meta, outputs: [{ ...output, name: 'x' }] }],
+      'another name, of other examples': [
+        bytes,
+        { rows: rows.map((_, i) => String(i).padStart(32, '0')), outputs: [{ ...output, name: 'x' }] },
+      ],
       'no meta': [bytes, {}],
       'other numbers, with their checksum': [bytes.map((byte, i) => (i % 4 === 0 ? byte ^ 1 : byte)), meta],
       'the rows of other examples': [bytes, { ...meta, rows: rows.toReversed() }],
