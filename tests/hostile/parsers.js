@@ -1,0 +1,39 @@
+// Readers alone, without engine and disk, executed until as much of their code as can be was reached.
+import { adapterParsers } from './adapters.js';
+import { dataParsers } from './data.js';
+import { execute } from './execute.js';
+import { featureParsers } from './features.js';
+import { digestAtOnce } from './memory.js';
+import { mutate as damage } from './mutate.js';
+
+/** The files in js/ that read what is damaged. */
+const READERS = [
+  ...['cli/arrays.js', 'cli/npy.js', 'cli/npz.js', 'cli/table.js', 'cli/classes.js'],
+  ...[
+    'sample-file.js',
+    'sample.js',
+    'samples.js',
+    'sealed.js',
+    'feature-packs.js',
+    'kept-features.js',
+    'stored-features.js',
+  ],
+  ...['safetensors.js', 'onnx-adapter.js', 'peft-config.js', 'adapter-metadata.js', 'adapter.js'],
+];
+
+/**
+ * @param {number} count of executions of each @param {number} seed
+ * @param {import('./coverage.js').Coverage} coverage
+ * @param {(row: object) => void} tell is called after each reader
+ * @param {string} [only] the name of one
+ */
+export async function executeAll(count, seed, coverage, tell, only) {
+  digestAtOnce();
+  const all = { ...(await dataParsers()), ...(await featureParsers()), ...(await adapterParsers()) };
+  for (const [name, { seeds, read, mutate = damage, fix = (bytes) => bytes }] of Object.entries(all))
+    if (!only || only === name) tell({ name, ...(await execute({ seeds, read, mutate, fix }, count, seed, coverage)) });
+}
+
+/** How many lines of each reader's code were executed. @param {import('./coverage.js').Coverage} coverage */
+export const reachedBy = (coverage) =>
+  Promise.all(READERS.map(async (file) => ({ file, ...(await coverage.linesOf(file)) })));
