@@ -38,7 +38,10 @@ function withCustom(bytes, isKept) {
   );
 }
 
-/** As emcc does. Nothing lies below 1,024 but the end of the stack. */
+/**
+ * As emcc does, but inlines only functions smaller than the calls of them: of the others kernels call none in a loop.
+ * Nothing lies below 1,024 but the end of the stack.
+ */
 function optimize(file, to) {
   const program = join(root, 'node_modules/binaryen/bin/wasm-opt');
   if (!existsSync(program)) {
@@ -55,7 +58,7 @@ function optimize(file, to) {
       '-o',
       to,
     ]);
-  opt(file, '-O3', '--converge', '--low-memory-unused');
+  opt(file, '-O3', '--converge', '--low-memory-unused', '--flexible-inline-max-function-size=6');
   writeFileSync(to, withPlaces(readFileSync(to)));
   opt(to, '--optimize-level=3', '--reorder-functions-by-name');
   writeFileSync(to, withoutPlaces(readFileSync(to)));

@@ -8,6 +8,7 @@
 #include "compact/stored.h"
 #include "graph/strings.h"
 #include "kernels/number.h"
+#include "kernels/quantized.h"
 
 const uint8_t compact_magic[5] = {0x0D, 'T', 'L', 'C', 'P'};
 
@@ -94,9 +95,7 @@ static void put_dims(Writer *w, const Shape *s) {
 }
 
 /* A scale next to 0 is rounded so much that x may be past the end. */
-static int8_t int8_of(float x, float scale) {
-  return scale > 0 ? (int8_t)fmaxf(-INT8_MAX, fminf(rintf(x / scale), INT8_MAX)) : 0;
-}
+static int8_t int8_of(float x, float scale) { return scale > 0 ? quantized_clamp(rintf(x / scale)) : 0; }
 
 /* As float16, or as int8 with a scale for each channel of the first dim, the largest of its elements being 127. */
 static void put_coded(Writer *w, const float *x, const Shape *s, size_t count, bool halves) {

@@ -11,8 +11,8 @@ void quantized_int8(const float *x, size_t rows, size_t columns, int axis, int8_
   memset(scales, 0, (axis ? columns : rows) * sizeof *scales);
   for (size_t i = 0; i < rows; i++)
     for (size_t j = 0; j < columns; j++) {
-      float *most = &scales[axis ? j : i];
-      *most = fmaxf(*most, fabsf(x[i * columns + j]));
+      float *most = &scales[axis ? j : i], size = fabsf(x[i * columns + j]);
+      if (size > *most) *most = size;
     }
   for (size_t i = 0; i < (axis ? columns : rows); i++) {
     double scale = (double)scales[i] / INT8_MAX;
@@ -20,8 +20,7 @@ void quantized_int8(const float *x, size_t rows, size_t columns, int axis, int8_
   }
   for (size_t i = 0; i < rows; i++)
     for (size_t j = 0; j < columns; j++, x++) {
-      float v = rintf(*x / scales[axis ? j : i]);
-      *q++ = (int8_t)fmaxf(-INT8_MAX, fminf(v, INT8_MAX));
+      *q++ = quantized_clamp(rintf(*x / scales[axis ? j : i]));
     }
 }
 
@@ -33,8 +32,9 @@ static uint8_t nibble_of(float v) { return v > 0 ? (uint8_t)(v < MOST ? roundf(v
 static float block_int4(const float *x, size_t stride, size_t count, uint8_t *q, uint8_t *point) {
   float least = 0, most = 0;
   for (size_t k = 0; k < count; k++) {
-    least = fminf(least, x[k * stride]);
-    most = fmaxf(most, x[k * stride]);
+    float v = x[k * stride];
+    if (v < least) least = v;
+    if (v > most) most = v;
   }
   float scale = (most - least) / MOST, per = scale != 0 ? 1 / scale : 0;
   *point = nibble_of(scale != 0 ? 0 - least / scale : least);

@@ -7,6 +7,11 @@
  * 127, or 1 where all are next to 0. Axis 0: `rows` scales, 1: `columns`. */
 void quantized_int8(const float *x, size_t rows, size_t columns, int axis, int8_t *q, float *scales);
 
+/* -127 … 127; NaN gives 127. */
+static inline int8_t quantized_clamp(float v) {
+  return (int8_t)(v < -INT8_MAX ? -INT8_MAX : v < INT8_MAX ? v : INT8_MAX);
+}
+
 enum { QUANTIZED_BLOCK = 32 }; /* numbers of 4 bits to a scale */
 static inline size_t quantized_blocks(size_t depth) { return (depth + QUANTIZED_BLOCK - 1) / QUANTIZED_BLOCK; }
 

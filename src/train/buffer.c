@@ -29,7 +29,10 @@ static bool is_table_of_waves(const Value *v) {
   bool waves = v->data && columns > 1 && count >= 5 * columns, swings = false;
   const float *x = waves ? (const float *)v->data + count - 5 * columns : NULL;
   float most = 0;
-  for (size_t i = 0; waves && i < 4 * columns; i++) most = fmaxf(most, fabsf(x[columns + i] - x[i]));
+  for (size_t i = 0; waves && i < 4 * columns; i++) {
+    float step = fabsf(x[columns + i] - x[i]);
+    if (step > most) most = step;
+  }
   for (size_t i = 0; waves && i < columns; i++) {
     float d[4];
     for (size_t k = 0; k < 4; k++) d[k] = x[(k + 1) * columns + i] - x[k * columns + i];

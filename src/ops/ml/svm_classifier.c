@@ -134,7 +134,10 @@ static void couple(size_t classes, const float *r, float *q, float *qp, float *p
       for (size_t j = 0; j < classes; j++) qp[i] += q[i * classes + j] * p[j];
       pqp += p[i] * qp[i];
     }
-    for (size_t i = 0; i < classes; i++) error = fmaxf(error, fabsf(qp[i] - pqp));
+    for (size_t i = 0; i < classes; i++) {
+      float off = fabsf(qp[i] - pqp);
+      if (off > error) error = off;
+    }
     if (error < 0.005f / (float)classes) return;
     for (size_t i = 0; i < classes; i++) {
       float diff = (pqp - qp[i]) / q[i * classes + i];
