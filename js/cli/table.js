@@ -118,8 +118,8 @@ function numbersOf(from, cells, columns) {
   return { type: 'float64', dims: columns === 1 ? [rows] : [rows, columns], data: Float64Array.from(cells, Number) };
 }
 
-/** @param {string} cell */
-const isText = (cell) => Number.isNaN(Number(cell)) && cell.toLowerCase() !== 'nan';
+/** Numbers are decimal, as in NumPy: 0x10 is a name. @param {string} cell */
+const isText = (cell) => /^0[box]/i.test(cell) || (Number.isNaN(Number(cell)) && cell.toLowerCase() !== 'nan');
 
 /**
  * Each line is an object with a number, a nested array of numbers, or as a label the name of a class, for each input.

@@ -168,6 +168,8 @@ test('CSV that does not fit is one sentence', async () => {
     LABELS,
   ]);
   await bad('a,b,labels\n1,2,0\n3,ten,1\n', /bad\.csv: x: example 2 has 'ten' where a number is wanted$/);
+  for (const cell of ['0x10', '0X1f', '0b11', '0o17'])
+    await bad(`a,b,labels\n1,${cell},0\n`, new RegExp(`example 1 has '${cell}' where a number is wanted$`));
   await bad('a,labels\n1,"0\n', /bad\.csv: line 2 has a quote where none can be$/);
   await bad('a,labels\n1,fox\n', /bad\.csv: labels has the class 'fox'; --classes has cat, dog$/, [X, LABELS], {
     classes: ['cat', 'dog'],
