@@ -162,6 +162,7 @@ async function valuesIn(session, { lora: metadata, readSource }, files) {
   if (config !== undefined) await checkScales(lora, parsed(await readSource(CONFIG, config, {})));
   if (model) {
     const { tensors } = readSafetensors(await readSource(TENSORS, model, {}), TENSORS, TrainletError);
+    checkPrefix([...tensors.keys()]);
     return matched(entriesOf(lora, session), tensors, session);
   }
   const { readOnnxAdapter } = await import('./onnx-adapter.js');
@@ -331,6 +332,20 @@ async function numbersBy(key, { [key]: patterns = {} }, usual) {
 }
 
 /**
+ * Refuses what PEFT makes no adapter of: lists that choose no module here, or one that trains whole beside it.
+ * @param {Lora} lora @param {Record<string, any>} config
+ */
+function checkChoice({ modules }, { target_modules: targets, exclude_modules: excluded, modules_to_save: saved }) {
+  const has = (/** @type {unknown} */ ends, /** @type {string} */ name) =>
+    Array.isArray(ends) && ends.some((end) => isEnd(name, end) || isEnd(end, name));
+  if (Array.isArray(targets) && !modules.some(({ name }) => has(targets, name) && !has(excluded, name)))
+    throw invalid(`loadAdapter: ${CONFIG}: target_modules names no module that is here: ${modules[0]?.name}, …`);
+  const whole = [saved ?? []].flat();
+  const twice = modules.find(({ name }) => whole.some((end) => name.endsWith(end)));
+  if (twice) throw invalid(`loadAdapter: ${CONFIG}: modules_to_save has '${twice.name}', which has an adapter`);
+}
+
+/**
  * What a module's branch counts for is no part of the tensors.
  * @param {Lora} lora @param {Record<string, any>} config
  */
@@ -342,6 +357,7 @@ async function checkScales(lora, config) {
   const alphaOf = await numbersBy('alpha_pattern', config, usualAlpha);
   const scale = (/** @type {number} */ alpha, /** @type {number} */ r, /** @type {boolean} */ rs) =>
     alpha / (rs ? Math.sqrt(r) : r);
+  checkChoice(lora, config);
   for (const { name, r, alpha } of lora.modules) {
     const [theirRank, theirAlpha] = [rankOf(name), alphaOf(name)];
     const [ours, wanted] = [scale(alpha, r, lora.rsLora), scale(theirAlpha, theirRank, Boolean(config.use_rslora))];
@@ -352,6 +368,16 @@ async function checkScales(lora, config) {
       );
   }
 }
+
+/** PEFT's files have it in all names, others in none. @param {string[]} keys */
+function checkPrefix(keys) {
+  const without = keys.filter((key) => !key.startsWith(PREFIX));
+  if (without.length && without.length < keys.length)
+    throw invalid(`loadAdapter: the name '${without[0]}' does not begin with '${PREFIX}', as the others do`);
+}
+
+/** @param {string} long @param {string} short */
+const isEnd = (long, short) => long === short || long.endsWith(`.${short}`);
 
 /** Without PEFT's prefix. @param {string} key */
 const bare = (key) => (key.startsWith(PREFIX) ? key.slice(PREFIX.length) : key);
@@ -364,8 +390,6 @@ const bare = (key) => (key.startsWith(PREFIX) ? key.slice(PREFIX.length) : key);
  */
 function matched(entries, tensors, session) {
   const keys = [...tensors.keys()];
-  const isEnd = (/** @type {string} */ long, /** @type {string} */ short) =>
-    long === short || long.endsWith(`.${short}`);
   /** @type {Map<string, Floats>} */
   const values = new Map();
   const used = new Set();

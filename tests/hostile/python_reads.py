@@ -81,9 +81,10 @@ class Network(torch.nn.Module):
         self.fc1, self.fc2, self.fc3 = (torch.nn.Linear(*size) for size in ((20, 33), (33, 17), (17, 5)))
 
 
-def undamaged(file):
-    """The first file of a kind."""
-    return min(file.parent.glob(f"*{file.suffix}"), key=lambda other: int(other.name.split(".")[0]))
+def undamaged(suffix):
+    """The first file of a kind in the first folder that has one."""
+    kinds = ([file for file in files if file.suffix == suffix and str(file.parent) == folder] for folder in folders)
+    return min(next(filter(None, kinds)), key=lambda file: int(file.name.split(".")[0]))
 
 
 def with_peft(tensors, config):
@@ -92,8 +93,8 @@ def with_peft(tensors, config):
         shutil.copy(tensors, folder / "adapter_model.safetensors")
         shutil.copy(config, folder / "adapter_config.json")
         model = peft.PeftModel.from_pretrained(Network(), folder)
-        for layer in (model.base_model.model.fc1, model.base_model.model.fc2):
-            assert layer.r["default"] == 2 and layer.scaling["default"] == SCALING, f"{layer.r} {layer.scaling}"
+        layers = [layer for layer in model.base_model.model.children() if hasattr(layer, "scaling")]
+        assert layers and all(layer.r["default"] == 2 and layer.scaling["default"] == SCALING for layer in layers)
     finally:
         shutil.rmtree(folder)
 
@@ -105,11 +106,11 @@ def tensors(file):
     for name, ours in told(file).items():
         theirs = [tensor for key, tensor in found.items() if f".{key}".endswith(f".{name}") or name.endswith(f".{key}")]
         same(name, ours, theirs[0].float().numpy())
-    with_peft(file, undamaged(pathlib.Path(file.parent / "0.json")))
+    with_peft(file, undamaged(".json"))
 
 
 def config(file):
-    with_peft(undamaged(pathlib.Path(file.parent / "0.safetensors")), file)
+    with_peft(undamaged(".safetensors"), file)
 
 
 def onnx_adapter(file):
@@ -120,7 +121,8 @@ def onnx_adapter(file):
 
 READERS = {".npy": array, ".npz": archive, ".csv": table, ".jsonl": lines, ".safetensors": tensors, ".json": config,
            ".onnx_adapter": onnx_adapter}
-files = [file for folder in sys.argv[1:] for file in pathlib.Path(folder).iterdir() if file.suffix in READERS]
+folders = [str(pathlib.Path(folder)) for folder in sys.argv[1:]]
+files = [file for folder in folders for file in pathlib.Path(folder).iterdir() if file.suffix in READERS]
 refused = {}
 for file in files:
     try:

@@ -5,6 +5,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { generateArtifacts, Tensor, TrainingSession, TrainletError } from '../../js/index.js';
+import { readSafetensors, writeSafetensors } from '../../js/safetensors.js';
 import { root } from '../../wasm/tools.mjs';
 
 const HERE = { worker: false, threads: 1 };
@@ -170,6 +171,10 @@ test('entries of a configuration that PEFT refuses, or that change the weights b
         (error) => error instanceof TrainletError && error.message.includes(`adapter_config.json: ${key} is `),
         `${key}: ${JSON.stringify(value)}`,
       );
+  for (const end of ['fc1', '2', ''])
+    await assert.rejects(load({ modules_to_save: ['fc3', end] }), /modules_to_save has 'fc[12]', which has an/);
+  for (const change of [{ target_modules: [] }, { target_modules: ['x', 'c1'] }, { exclude_modules: ['fc1', 'fc2'] }])
+    await assert.rejects(load(change), /target_modules names no module that is here: fc1, …/, JSON.stringify(change));
   const deep = (key) => `{"peft_type": "LORA", "${key}": ${'['.repeat(1e5)}${']'.repeat(1e5)}}`;
   for (const key of ['peft_type', 'bias', 'target_modules', 'alpha_pattern'])
     await assert.rejects(
@@ -177,7 +182,24 @@ test('entries of a configuration that PEFT refuses, or that change the weights b
       TrainletError,
     );
   const fine = { init_lora_weights: 'gaussian', task_type: 'CAUSAL_LM', exclude_modules: [], modules_to_save: 'fc3' };
+  await load({ target_modules: ['base.fc1'], exclude_modules: ['fc2'] });
   await load({ ...fine, corda_config: null, eva_config: {}, lora_dropout: 1, target_modules: 'fc[12]' });
+});
+
+test("names have PEFT's prefix in all of a file, or in none", async () => {
+  const { tensors } = readSafetensors(file['adapter_model.safetensors'], 'file', TrainletError);
+  const named = (change) => {
+    const changed = new Map([...tensors].map(([name, tensor], i) => [change(name, i), tensor]));
+    return session.loadAdapter({ ...file, 'adapter_model.safetensors': writeSafetensors(changed, 'float32') });
+  };
+  await named((name) => name.replace('base_model.model.', ''));
+  await named((name) => name.replace('model.', 'model.wrapper.'));
+  for (const other of ['', 'base_model.', 'ase_model.model.', 'base_model.modem.'])
+    await assert.rejects(
+      named((name, i) => (i === 5 ? name.replace('base_model.model.', other) : name)),
+      (error) => error instanceof TrainletError && error.message.includes("does not begin with 'base_model.model.'"),
+      other,
+    );
 });
 
 test('patterns of ranks and alphas are regular expressions, as in PEFT', async () => {
