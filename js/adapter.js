@@ -202,7 +202,7 @@ export async function addAdapter(session, inside, name, files) {
 }
 
 /** @param {Ask} ask */
-const returned = (ask) => ask('tell', ['return_adapter', 0]);
+const returned = (ask) => ask('tell', ['return_adapter']);
 
 /** Asks for it at once. @param {TrainingSession} session @param {Map<string, Floats>} values */
 const written = (session, values) =>
@@ -214,8 +214,7 @@ const written = (session, values) =>
  */
 export async function useAdapter(session, { ask, info, lora, place: placeOf }, adapter) {
   const isSum = typeof adapter === 'object' && adapter !== null;
-  const active = isSum ? { ...adapter } : adapter && nameIn('useAdapter', adapter);
-  if (adapter !== null && !isSum) nameIn('useAdapter', adapter);
+  const active = isSum ? { ...adapter } : adapter === null ? null : nameIn('useAdapter', adapter);
   const values = isSum ? await sumOf('useAdapter', session, { ask, info, lora }, { ...adapter }) : new Map();
   const place = placeOf();
   if (!place) throw invalid('useAdapter: a fit of this session is running already');
@@ -267,7 +266,7 @@ async function sumOf(where, session, { ask, info, lora }, weights) {
   const wrong = Object.entries(weights).find(([, weight]) => !Number.isFinite(weight));
   if (wrong) throw invalid(`${where}: the weight of '${wrong[0]}' is a number, not ${nameOf(wrong[1])}`);
   if (!Object.keys(weights).length) throw invalid(`${where}: a sum is of at least one adapter, { name: weight }`);
-  const indices = info.adapted ?? [];
+  const indices = /** @type {number[]} */ (info.adapted);
   /** @param {string | 0} adapter */
   const valuesOf = async (adapter) => {
     const lend = ask('tell', ['lend_adapter', adapter]);
@@ -312,21 +311,22 @@ const CHOOSE = ['layers_to_transform', 'layers_pattern'];
 
 /** @param {string} key @param {unknown} value of a configuration */
 function numberIn(key, value) {
-  if (typeof value === 'number' && Number.isFinite(value)) return value;
+  if (Number.isFinite(value)) return /** @type {number} */ (value);
   throw invalid(`loadAdapter: ${CONFIG}: ${key} is ${nameOfJson(value)}, not a number`);
 }
 
 /**
  * The number of each module, the usual one where no pattern matches its name.
- * @param {'rank_pattern' | 'alpha_pattern'} key @param {Record<string, any>} config @param {number} usual
+ * @param {'rank_pattern' | 'alpha_pattern'} key @param {Record<string, any>} config @param {string[]} names
+ * @param {number} usual
  * @returns {Promise<(name: string) => number>}
  */
-async function numbersBy(key, { [key]: patterns = {} }, usual) {
+async function numbersBy(key, { [key]: patterns = {} }, names, usual) {
   if (!Object.keys(patterns).length) return () => usual;
-  const { entryFinder } = await import('./lora.js');
-  const find = entryFinder(patterns, (why) => invalid(`loadAdapter: ${CONFIG}: ${key} ${why}`));
+  const { entriesFor } = await import('./lora.js');
+  const entries = entriesFor(patterns, names, (why) => invalid(`loadAdapter: ${CONFIG}: ${key} ${why}`));
   return (name) => {
-    const found = find(name);
+    const found = entries.get(name);
     return found ? numberIn(`${key}['${found[0]}']`, found[1]) : usual;
   };
 }
@@ -353,8 +353,9 @@ async function checkScales(lora, config) {
   const lacking = lackingFor(config, CHOOSE);
   if (lacking) throw invalid(`loadAdapter: ${CONFIG}: ${lacking}`);
   const { r: usualRank = 8, lora_alpha: usualAlpha = 8 } = config; // PEFT's defaults
-  const rankOf = await numbersBy('rank_pattern', config, usualRank);
-  const alphaOf = await numbersBy('alpha_pattern', config, usualAlpha);
+  const names = lora.modules.map(({ name }) => name);
+  const rankOf = await numbersBy('rank_pattern', config, names, usualRank);
+  const alphaOf = await numbersBy('alpha_pattern', config, names, usualAlpha);
   const scale = (/** @type {number} */ alpha, /** @type {number} */ r, /** @type {boolean} */ rs) =>
     alpha / (rs ? Math.sqrt(r) : r);
   checkChoice(lora, config);
@@ -393,6 +394,7 @@ function matched(entries, tensors, session) {
   /** @type {Map<string, Floats>} */
   const values = new Map();
   const used = new Set();
+  const dims = new Map(session.parameters.map((one) => [one.name, one.dims]));
   for (const { key, parameter, turned } of entries) {
     const exact = keys.find((one) => bare(one) === key);
     const near = exact ? [exact] : keys.filter((one) => isEnd(bare(one), key) || isEnd(key, bare(one)));
@@ -404,7 +406,7 @@ function matched(entries, tensors, session) {
       );
     used.add(near[0]);
     const floats = /** @type {Floats} */ (tensors.get(near[0]));
-    const wanted = session.parameters.find(({ name }) => name === parameter)?.dims ?? [];
+    const wanted = dims.get(parameter);
     const value = turned && floats.dims.length === 2 ? transposed(floats) : floats;
     if (String(value.dims) !== String(wanted))
       throw invalid(`loadAdapter: '${near[0]}' is [${value.dims}], and '${parameter}' is [${wanted}]`);

@@ -1,14 +1,14 @@
 /** LoRA's options, by our names or PEFT's, as the engine's settings. A whole `adapter_config.json` is such options. */
 
 import { isKnown, KEYS, lackingFor, OURS } from './peft-config.js';
-import { fullMatch } from './regular-expression.js';
+import { fullMatch, MOST_STEPS } from './regular-expression.js';
 
 /** @import { ArtifactOptions } from './types.js' */
 /** @typedef {Pick<typeof import('./errors.js'), 'checkKeys' | 'checkObject' | 'invalid'>} Errors */
 
 /**
  * The engine's keys and values; `choose` gives those of the modules that are adapted, of the names of all, where they
- * were asked for by a regular expression.
+ * or their numbers were asked for by a regular expression.
  * @typedef {{ settings: [string, string][], choose?: (names: string[]) => [string, string][] }} LoraSettings
  */
 
@@ -47,24 +47,43 @@ export function loraSettings(lora, { checkKeys, checkObject, invalid }) {
 const isPattern = ([key, value]) =>
   ['target_modules', 'exclude_modules'].includes(key) && typeof value === 'string' && value !== 'all-linear';
 
+/** A name, or the end of one. A dot stands for any letter. */
+const PLAIN = /^[\w-]+(\.[\w-]+)*$/;
+
 /** Numbers by regular expressions; names the engine finds by itself. @param {[string, unknown]} entry */
 const hasPatterns = ([key, value]) =>
   ['rank_pattern', 'alpha_pattern'].includes(key) &&
-  Object.keys(/** @type {object} */ (value)).some((pattern) => !/^[\w.-]+$/.test(pattern));
+  Object.keys(/** @type {object} */ (value)).some((pattern) => !PLAIN.test(pattern));
 
 /**
- * Finds a module's entry as PEFT does: the first whose key, a regular expression, matches the module's name or the end
- * of it behind a dot.
- * @param {object} patterns @param {(why: string) => Error} refused
- * @returns {(name: string) => [string, unknown] | undefined}
+ * Finds modules' entries as PEFT does: the first whose key, a regular expression, matches the module's name or the end of
+ * it behind a dot. All keys together may take the steps of one pattern.
+ * @param {object} patterns @param {string[]} names @param {(why: string) => Error} refused
+ * @returns {Map<string, [string, unknown]>} by the name of the module
  */
-export function entryFinder(patterns, refused) {
-  const entries = Object.entries(patterns).map((entry) => {
+export function entriesFor(patterns, names, refused) {
+  const [found, work] = [new Map(), { left: MOST_STEPS }];
+  for (const entry of Object.entries(patterns)) {
     const [pattern] = entry;
     const fault = (/** @type {string} */ why) => refused(`has '${pattern.slice(0, 100)}', ${why}`);
-    return { entry, matches: patternOf(`(.*\\.)?(${pattern})`, fault) };
-  });
-  return (name) => entries.find(({ matches }) => matches(name))?.entry;
+    const matches = anchored(pattern) ?? patternOf(pattern, fault, `(.*\\.)?(${pattern})`, work);
+    for (const name of matching(matches, names)) if (!found.has(name)) found.set(name, entry);
+  }
+  return found;
+}
+
+/**
+ * Plain keys need no matcher, and there may be one for every module.
+ * @param {string} pattern @returns {((name: string) => boolean) | undefined}
+ */
+function anchored(pattern) {
+  const plain = pattern.replace(/^\^/, '');
+  if (!PLAIN.test(plain)) return undefined;
+  return (name) => {
+    const at = name.length - plain.length;
+    const isStart = at === 0 || (plain === pattern && name[at - 1] === '.');
+    return isStart && [...plain].every((letter, i) => letter === '.' || letter === name[at + i]);
+  };
 }
 
 /**
@@ -72,12 +91,9 @@ export function entryFinder(patterns, refused) {
  * @returns {(names: string[]) => [string, string][]}
  */
 function numbering(key, patterns, invalid) {
-  const find = entryFinder(patterns, (why) => invalid(`generateArtifacts: lora: ${key} ${why}`));
+  const refused = (/** @type {string} */ why) => invalid(`generateArtifacts: lora: ${key} ${why}`);
   return (names) =>
-    names.flatMap((name) => {
-      const found = find(name);
-      return found ? [/** @type {[string, string]} */ ([`lora.${OURS[key]}`, `${name}=${found[1]}`])] : [];
-    });
+    [...entriesFor(patterns, names, refused)].map(([name, [, number]]) => [`lora.${OURS[key]}`, `${name}=${number}`]);
 }
 
 /**
@@ -88,19 +104,21 @@ function chooser(key, pattern, invalid) {
   const refused = (/** @type {string} */ why) =>
     invalid(`generateArtifacts: lora: ${key} is the regular expression '${pattern.slice(0, 100)}', ${why}`);
   const matches = patternOf(pattern, refused);
-  return (names) => matching(matches, names, refused).map((name) => [`lora.${OURS[key]}`, name]);
+  return (names) => {
+    const found = matching(matches, names);
+    if (found.length) return found.map((name) => [`lora.${OURS[key]}`, name]);
+    const some = names.slice(0, 9).join(', ') || 'none';
+    throw refused(`which matches no module that can be adapted; these are ${some}`);
+  };
 }
 
 /**
  * Modules whose whole names match, or match without what a wrapper has put before the first dot.
- * @param {(name: string) => boolean} matches @param {string[]} names @param {(why: string) => Error} refused
+ * @param {(name: string) => boolean} matches @param {string[]} names
  */
-function matching(matches, names, refused) {
+function matching(matches, names) {
   const whole = names.filter(matches);
-  const found = whole.length ? whole : names.filter((name) => matches(name.replace(/^[^.]*\./, '')));
-  if (found.length) return found;
-  const some = names.slice(0, 9).join(', ') || 'none';
-  throw refused(`which matches no module that can be adapted; these are ${some}`);
+  return whole.length ? whole : names.filter((name) => matches(name.replace(/^[^.]*\./, '')));
 }
 
 /**
@@ -120,8 +138,9 @@ const LONGEST = 1000;
  * Python's regular expression for whole names. The pattern comes from a file, so JavaScript's own matcher, which tries
  * one way after the other, could take for ever.
  * @param {string} pattern @param {(why: string) => Error} refused
+ * @param {string} [whole] the pattern with what may stand before it @param {{ left: number }} [work]
  */
-function patternOf(pattern, refused) {
+function patternOf(pattern, refused, whole = pattern, work = { left: MOST_STEPS }) {
   /** @template T @param {() => T} work */
   const guarded = (work) => {
     try {
@@ -131,7 +150,7 @@ function patternOf(pattern, refused) {
     }
   };
   if (pattern.length > LONGEST) throw refused(`which is longer than ${LONGEST} letters: name the modules`);
-  const matches = guarded(() => fullMatch(pattern));
+  const matches = guarded(() => fullMatch(whole, work));
   return (/** @type {string} */ name) => guarded(() => matches(name));
 }
 

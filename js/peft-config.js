@@ -14,8 +14,8 @@ export const OURS = {
 export const KEYS = ['r', 'init', 'bias', 'moduleNames', ...Object.values(OURS)];
 /** Entries that change nothing here: how the adapter was made, and how its weights began. */
 const UNREAD = new RegExp(
-  '^(peft_.*|base_model_.*|task_type|inference_mode|fan_in_fan_out|init_lora_.*|auto_mapping|revision|megatron_.*|' +
-    '.*_config|qalora_group_size)$',
+  '^(peft_.*|base_model_.*|task_type|inference_mode|fan_in_fan_out|init_lora_weights|auto_mapping|revision|' +
+    'megatron_.*|(loftq|eva|corda|lora_ga|velora|monteclora)_config|qalora_group_size)$',
 );
 
 const isText = (/** @type {unknown} */ value) => typeof value === 'string';
@@ -25,7 +25,7 @@ const isNames = (/** @type {unknown} */ value) =>
   value === null || isText(value) || (Array.isArray(value) && value.every(isText));
 /** @typedef {readonly [string, (value: unknown) => boolean]} Wanted the kind of a value, and whether one is of it */
 /** @param {unknown[]} values @returns {Wanted} */
-const among = (...values) => [`one of ${values.join(', ')}`, (value) => values.includes(value)];
+const among = (...values) => [`one of ${values.map(String).join(', ')}`, (value) => values.includes(value)];
 /** @type {Wanted} */
 const NAMES = ['a text or a list of texts', isNames];
 /** @type {Wanted} */
@@ -73,7 +73,7 @@ function shown(value) {
 }
 
 /** Empty, false and null ask for nothing. @param {unknown} value */
-const isAsked = (value) => Boolean(value) && !(typeof value === 'object' && value && Object.keys(value).length === 0);
+const isAsked = (value) => Boolean(value && (typeof value !== 'object' || Object.keys(value).length));
 
 /** @param {string} key */
 export const isKnown = (key) => Object.hasOwn(OURS, key) || KEYS.includes(key);

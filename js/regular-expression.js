@@ -15,7 +15,7 @@
 
 /** States that an automaton may have, and steps that all texts may take: a second at the most. */
 const MOST_STATES = 10_000;
-const MOST_STEPS = 2_000_000;
+export const MOST_STEPS = 2_000_000;
 
 const CLASSES = /** @type {Record<string, RegExp>} */ ({
   d: /\p{Nd}/u,
@@ -50,15 +50,15 @@ const PLACES = {
 class Parser {
   /** @type {State[]} */
   states = [{ end: true }];
-  work = { left: MOST_STEPS };
   #at = 0;
   #letters;
   #isPlace = false; // the last part matches no letter
   #ignoreCase = false;
   #dotAll = false;
 
-  /** @param {string} pattern */
-  constructor(pattern) {
+  /** @param {string} pattern @param {{ left: number }} work */
+  constructor(pattern, work) {
+    this.work = work;
     this.#letters = [...pattern];
   }
 
@@ -309,12 +309,12 @@ function runs(automaton, text, at, whole) {
 
 /**
  * Reads a pattern. The function that it returns tells whether a whole text matches.
- * @param {string} pattern
+ * @param {string} pattern @param {{ left: number }} [work] the steps that are left, where others take of them too
  * @returns {(text: string) => boolean}
  * @throws {Error} whose message goes on from the pattern: "which has …"; so does the function, for too many steps
  */
-export function fullMatch(pattern) {
-  const parser = new Parser(pattern);
+export function fullMatch(pattern, work = { left: MOST_STEPS }) {
+  const parser = new Parser(pattern, work);
   const part = parser.whole();
   const automaton = { states: parser.states, start: part(0), work: parser.work };
   return (text) => runs(automaton, [...text], 0, true);
