@@ -4,7 +4,7 @@
  */
 
 import { checkBudget } from './budget.js';
-import { checkKeys, checkObject, checkSignal, checkWhole, invalid } from './errors.js';
+import { checkKeys, checkSignal, checkWhole, invalid } from './errors.js';
 import { SHARED } from './features.js';
 import { checkCacheFeatures } from './fit-options.js';
 import { scoresOf, take, weightsOf } from './gate.js';
@@ -22,6 +22,7 @@ import { checkWish, DECIDING, keyOf, TuningCheckpoint } from './tuning-checkpoin
  * from './types.js'
  */
 /** @import { Examples } from './person.js' */
+/** @import { GraphInfo } from './protocol.js' */
 /** @typedef {Pick<typeof import('./artifacts.js'), 'generateArtifacts' | 'parametersOf'>} Makers */
 /**
  * @typedef {FineTuned & { key?: string, removed?: number }} Tuned the key of its checkpoints, how many of others went
@@ -44,6 +45,10 @@ const KEYS = /** @type {const} */ ([
   'onResume',
   'signal',
 ]);
+/** The learning rate that is usual for AdamW. */
+const LR = 1e-3;
+/** The share of the examples that is held out. */
+const HELD_OUT = 0.2;
 /** Layers below the head learn at this share of its rate. */
 const LOWER_RATE = 0.1;
 /** Epochs of the layers below the head, as a share of the head's. */
@@ -129,7 +134,7 @@ class Tuning {
 
   /** @param {FineTuneData} data @param {boolean} alone @returns {Promise<Tuned>} */
   async run(data, alone) {
-    const { seed = 0, validation = 0.2, head, accept, signal } = this.#options;
+    const { seed = 0, validation = HELD_OUT, head, accept, signal } = this.#options;
     const classes = head === false ? ownClasses(this.session, this.#named) : /** @type {string[]} */ (this.#named);
     const all = examplesOf('fineTune: data', data, classes);
     checkBatch(this.session, all);
@@ -183,7 +188,8 @@ class Tuning {
     const isOff = augment || cacheFeatures === false;
     this.#shared = isOff ? undefined : await SharedFeatures.of(this.session, sets, how);
     const { initializeHead } = await later(() => import('./head.js'));
-    await initializeHead(this.session, namesIn(this.session[INSIDE].info.eval?.head), fed(train), (name) =>
+    const { head } = /** @type {GraphInfo} */ (this.session[INSIDE].info.eval);
+    await initializeHead(this.session, namesIn(head), fed(train), (name) =>
       this.#shared?.rowsOf(whole, name)?.slice(0, train.labels.length),
     );
   }
@@ -195,6 +201,12 @@ class Tuning {
   /** @param {{ heldOut?: Examples, replay?: Examples }} examples */
   #scoresOf(examples) {
     return scoresOf(this.session, examples, this.#shared);
+  }
+
+  /** 0 where none is held out. @param {Examples | undefined} examples */
+  async #lossOf(examples) {
+    const { heldOut } = await this.#scoresOf({ heldOut: examples });
+    return heldOut?.loss ?? 0;
   }
 
   /** @param {Examples} heldOut */
@@ -249,7 +261,7 @@ class Tuning {
     checkSignal(this.#options.signal);
     const begun = performance.now();
     await this.session.setTrainable(plan.trains);
-    const [kept, first] = [await weightsOf(this.session), await this.#scoresOf({ heldOut })];
+    const [kept, first] = [await weightsOf(this.session), await this.#lossOf(heldOut)];
     if (from) await this.#goOnFrom(from);
     const augment = augmentOf(this.session, this.#options);
     const shared = this.#shared && { [SHARED]: { features: this.#shared, training: train, heldOut } };
@@ -257,8 +269,7 @@ class Tuning {
     const how = { augment, cacheFeatures, checkpoint, resume: Boolean(from), onFeatures: this.#tell, ...shared };
     const fit = { ...fitOf(plan, train, heldOut, this.#options, leftMs), ...how };
     const history = await this.session.fit(fed(train), fit);
-    const last = await this.#scoresOf({ heldOut });
-    const improved = !heldOut || Number(last.heldOut?.loss) <= Number(first.heldOut?.loss);
+    const improved = (await this.#lossOf(heldOut)) <= first;
     if (!improved) await this.session.loadParametersBuffer(kept, false);
     return { name: plan.name, improved, history, ms: performance.now() - begun };
   }
@@ -295,18 +306,17 @@ function augmentOf({ trainingInputs }, { augment, head }) {
 
 /** @param {FineTuneOptions} options */
 export function check(options) {
-  checkObject('fineTune: options', options);
   checkKeys('fineTune', options, KEYS);
   checkKeys('fineTune: replay', options.replay, ['inputs', 'labels', 'ratio']);
   checkBudget('fineTune', options.budget);
   checkWish(options.checkpoint);
   checkCacheFeatures('fineTune: cacheFeatures', options.cacheFeatures);
   checkKeys('fineTune: accept', options.accept, ['lossRise', 'replayDrop']);
-  const { epochs = 1, batchSize = 16, lastLayers = 1, patience = 8, validation = 0, lr = 1, anchor = 0 } = options;
-  checkWhole('fineTune: epochs', epochs, 1);
-  checkWhole('fineTune: batchSize', batchSize, 1);
-  checkWhole('fineTune: lastLayers', lastLayers, options.head === false ? 1 : 0);
-  checkWhole('fineTune: patience', patience, 1);
+  const { validation = HELD_OUT, lr = LR, anchor = ANCHOR } = options;
+  for (const key of /** @type {const} */ (['epochs', 'batchSize', 'lastLayers', 'patience'])) {
+    const least = key === 'lastLayers' && options.head !== false ? 0 : 1;
+    if (options[key] !== undefined) checkWhole(`fineTune: ${key}`, options[key], least);
+  }
   if (!(validation >= 0 && validation < 1)) throw invalid(`fineTune: validation is a share below 1, not ${validation}`);
   if (!(anchor >= 0 && anchor < Infinity)) throw invalid(`fineTune: anchor is a number from 0 up, not ${anchor}`);
   if (!(lr > 0 && lr < Infinity)) throw invalid(`fineTune: lr is a number above 0, not ${lr}`);
@@ -316,18 +326,13 @@ export function check(options) {
  * @param {Makers} makers @param {Source} model @param {readonly string[] | undefined} classes @param {FineTuneOptions}
  * options
  */
-async function artifactsOf(
-  makers,
-  model,
-  classes,
-  { head = {}, lr = 1e-3, labelSmoothing = 0.1, engine = {}, signal },
-) {
+async function artifactsOf(makers, model, classes, { head = {}, lr = LR, labelSmoothing = 0.1, engine = {}, signal }) {
   return await makers.generateArtifacts(model, {
     ...engine,
     signal,
     loss: { type: 'cross-entropy', labelSmoothing, sampleWeights: true },
     optimizer: { type: 'adamw', lr, weightDecay: 1e-4 },
-    ...(classes && head !== false && { head: { classes, ...head } }),
+    ...(head !== false && { head: { classes: /** @type {readonly string[]} */ (classes), ...head } }),
   });
 }
 
@@ -350,7 +355,7 @@ async function layersOf(makers, model, engine) {
  * @param {Makers} makers @param {TrainingSession} session @param {Source} model @param {FineTuneOptions} options
  * @returns {Promise<Plan[]>}
  */
-async function plansOf(makers, session, model, { head, epochs, lr = 1e-3, lastLayers, replay, engine }) {
+async function plansOf(makers, session, model, { head, epochs, lr = LR, lastLayers, replay, engine }) {
   const there = new Set(session.parameters.map(({ name }) => name));
   const count = lastLayers ?? (head === false ? Infinity : 0);
   const all = count ? await layersOf(makers, model, engine) : [];
