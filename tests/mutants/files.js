@@ -26,10 +26,10 @@ const NEAR = {
   'src/compact/write.c': ['compact'],
   'js/saver.js': ['saver'],
   'js/safetensors.js': ['safetensors'],
-  'js/fine-tune.js': ['fine-tune', 'tuning'],
-  'js/adapter.js': ['adapters', 'hostile-adapters', 'lora'],
-  'js/adapter-metadata.js': ['hostile-adapters'],
-  'js/peft-config.js': ['hostile-adapters', 'lora'],
+  'js/fine-tune.js': ['fine-tune-plan'],
+  'js/adapter.js': ['adapter-choice', 'adapter-files'],
+  'js/adapter-metadata.js': ['adapter-metadata'],
+  'js/peft-config.js': ['peft-config'],
 };
 const BUILD = join(root, 'build/test');
 const WORK = join(root, 'build/mutants-files');
