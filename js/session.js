@@ -51,7 +51,7 @@ export class TrainingSession {
    * @param {Place} [place] where the checkpoint has one
    * @param {typeof import('./adapter.js').lending} [lending] where there are adapters
    */
-  constructor(client, loaded, outside, place, lending = () => () => this.#ask('tell', ['lend_adapter', 0])) {
+  constructor(client, loaded, outside, place, lending = () => () => this.#ask('tell', ['lend_adapter'])) {
     needClient(client, 'TrainingSession.create(artifacts)');
     const { info, properties, limits } = loaded;
     this.#client = client;
@@ -63,12 +63,13 @@ export class TrainingSession {
     this.parameters = frozen(info.parameters);
     this.adapters = /** @type {Adapters} */ (info.adapters ?? { names: [], active: null });
     this.properties = new PropertyBag(client.ask, properties, limits);
-    this.trainingInputs = this.#train().inputs;
-    this.trainingInputNames = names(info.train?.inputs);
-    this.trainingOutputNames = names(info.train?.outputs);
+    const train = this.#train();
+    this.trainingInputs = train.inputs;
+    this.trainingInputNames = names(train.inputs);
+    this.trainingOutputNames = names(train.outputs);
     this.evalInputNames = names(info.eval?.inputs);
     this.evalOutputNames = names(info.eval?.outputs);
-    this.classNames = namesIn(this.#train().classes);
+    this.classNames = namesIn(train.classes);
     this.warnings = info.warnings;
     this.optimizer = /** @type {import('./types.js').TrainingSession['optimizer']} */ (info.optimizer?.type ?? null);
   }
