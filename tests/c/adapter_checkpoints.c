@@ -4,51 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "adapted.h"
 #include "check.h"
-#include "checkpoint/checkpoint.h"
-#include "golden_run.h"
-
-/* With adapters of rank 2 unless `bias` is NULL, which says whether biases train beside them. */
-static bool open_run(GoldenRun *run, const char *name, const char *bias) {
-  if (!golden_run_open(run, name)) return false;
-  if (bias)
-    trainlet_artifacts_set(run->artifacts, "lora.r", "2"), trainlet_artifacts_set(run->artifacts, "lora.bias", bias);
-  bool built = trainlet_artifacts_build(run->artifacts) == STATUS_OK;
-  return check(built, "%s", trainlet_artifacts_error(run->artifacts)->text);
-}
-
-static bool adapter(TrainletSession *s, TrainletAdapter what, const char *name) {
-  return golden_ok(s, trainlet_session_adapter(s, what, name), name ? name : "the base");
-}
-
-static bool refuses(TrainletSession *s, Status status, const char *sentence) {
-  return check(status != STATUS_OK && strstr(trainlet_session_error(s)->text, sentence), "not '%s' but '%s'", sentence,
-               trainlet_session_error(s)->text);
-}
-
-static float *values_of(TrainletSession *s) {
-  float *all = calloc(trainlet_session_element_count(s, TRAINLET_ALL) + 1, sizeof *all);
-  trainlet_session_copy_out(s, TRAINLET_ALL, all);
-  return all;
-}
-
-static void check_values(TrainletSession *s, const float *wanted, bool same, const char *what) {
-  float *all = values_of(s);
-  bool is = memcmp(all, wanted, trainlet_session_element_count(s, TRAINLET_ALL) * sizeof *all) == 0;
-  check(is == same, "the values of %s are %s", what, is ? "the same" : "others");
-  free(all);
-}
-
-/* A session whose adapter `default` has learned three steps and `work` two, which is in use. */
-static TrainletSession *learned(const GoldenRun *run) {
-  TrainletSession *s = golden_session(run, NULL, 0);
-  if (!s || !adapter(s, TRAINLET_ADAPTER_ADD, "work")) return s;
-  for (int step = 0; step < 5; step++) {
-    if (step == 3) adapter(s, TRAINLET_ADAPTER_USE, "work");
-    golden_step(run, s, step);
-  }
-  return s;
-}
 
 /* ---- what a file may say ---- */
 
@@ -96,42 +53,17 @@ static const Edit edits[] = {
     {"a larger beginning", "of adapter '' is none of", grow_start},
 };
 
-/* Reads the checkpoint that the session saves. */
-static bool read_saved(TrainletSession *s, bool moments, Arena *arena, Checkpoint *out) {
-  size_t bytes;
-  Error error = {0};
-  if (!golden_ok(s, trainlet_session_save(s, moments, TRAINLET_FORMAT_TRAINLET), "saving")) return false;
-  const void *file = trainlet_session_result(s, &bytes);
-  return check(trainlet_checkpoint_read(file, bytes, arena, &error, out) == STATUS_OK, "%s", error.text);
-}
-
-/* A session of the artifacts with that checkpoint, which need not become ready. */
-static TrainletSession *with_checkpoint(const GoldenRun *run, const Checkpoint *c) {
-  Error error = {0};
-  Block block = {0};
-  size_t bytes = 0;
-  check(trainlet_checkpoint_write(c, &error, &block, &bytes) == STATUS_OK, "%s", error.text);
-  TrainletSession *s = trainlet_session_new();
-  for (TrainletPart part = TRAINLET_TRAIN; part <= TRAINLET_OPTIMIZER; part++) {
-    size_t count;
-    const void *file = trainlet_artifacts_bytes(run->artifacts, part, &count);
-    golden_ok(s, trainlet_session_load(s, part, file, count), "loading artifacts");
-  }
-  golden_ok(s, trainlet_session_load(s, TRAINLET_CHECKPOINT, block.data, bytes), "loading a checkpoint");
-  block_free(&block);
-  return s;
-}
-
 static void what_a_file_says_of_adapters_is_checked(const void *argument) {
   const Edit *edit = argument;
   GoldenRun run;
   Arena arena = {0};
   Checkpoint c;
   TrainletSession *s = NULL, *later = NULL;
-  if (open_run(&run, "mlp_momentum", "none") && (s = learned(&run)) && read_saved(s, true, &arena, &c)) {
+  if (adapted_open_with_bias(&run, "mlp_momentum", "none") && (s = adapted_learned(&run)) &&
+      adapted_read_saved(s, true, &arena, &c)) {
     edit->change(&c);
-    later = with_checkpoint(&run, &c);
-    refuses(later, trainlet_session_ready(later), edit->sentence);
+    later = adapted_with_checkpoint(&run, &c, TRAINLET_OPTIMIZER);
+    adapted_refuses(later, trainlet_session_ready(later), edit->sentence);
   }
   trainlet_session_free(s), trainlet_session_free(later);
   arena_free(&arena);
@@ -186,25 +118,28 @@ static void what_waits_comes_back(const void *argument) {
   Arena arena = {0};
   Checkpoint c, again, base, bare;
   TrainletSession *s = NULL, *later = NULL;
-  if (open_run(&run, row->network, row->bias) && (s = learned(&run)) && read_saved(s, true, &arena, &c)) {
+  if (adapted_open_with_bias(&run, row->network, row->bias) && (s = adapted_learned(&run)) &&
+      adapted_read_saved(s, true, &arena, &c)) {
     check(c.adapter_count == 2 && strcmp(c.adapter, "work") == 0, "%d adapters, '%s' in use", c.adapter_count,
           c.adapter);
     check(c.adapters[0].count > 0 && c.adapters[1].count == 0, "of the one in use it has the name alone");
     check(c.adapters[0].moment_count == c.adapters[0].count, "%d moments", c.adapters[0].moment_count);
     check_steps(&c, 3, 2);
-    later = with_checkpoint(&run, &c);
-    if (golden_ok(later, trainlet_session_ready(later), "going on") && read_saved(later, true, &arena, &again))
+    later = adapted_with_checkpoint(&run, &c, TRAINLET_OPTIMIZER);
+    if (golden_ok(later, trainlet_session_ready(later), "going on") && adapted_read_saved(later, true, &arena, &again))
       check_same(&c, &again);
-    adapter(later, TRAINLET_ADAPTER_USE, NULL);
-    if (read_saved(later, true, &arena, &base)) check_steps(&base, 3, 2), check(!*base.adapter, "none is in use");
+    adapted_do(later, TRAINLET_ADAPTER_USE, NULL);
+    if (adapted_read_saved(later, true, &arena, &base))
+      check_steps(&base, 3, 2), check(!*base.adapter, "none is in use");
     trainlet_session_free(later);
-    later = with_checkpoint(&run, &base);
+    later = adapted_with_checkpoint(&run, &base, TRAINLET_OPTIMIZER);
     if (golden_ok(later, trainlet_session_ready(later), "going on from the base"))
-      if (read_saved(later, true, &arena, &again)) check_same(&base, &again);
-    adapter(s, TRAINLET_ADAPTER_USE, "default");
-    if (read_saved(s, true, &arena, &again))
+      if (adapted_read_saved(later, true, &arena, &again)) check_same(&base, &again);
+    adapted_do(s, TRAINLET_ADAPTER_USE, "default");
+    if (adapted_read_saved(s, true, &arena, &again))
       check(again.adapter_count == 2 && again.adapters[1].count == c.adapters[0].count, "'work' waits");
-    if (read_saved(s, false, &arena, &bare)) check(bare.adapters[1].moment_count == 0, "moments that nobody asked for");
+    if (adapted_read_saved(s, false, &arena, &bare))
+      check(bare.adapters[1].moment_count == 0, "moments that nobody asked for");
   }
   trainlet_session_free(s), trainlet_session_free(later);
   arena_free(&arena);
@@ -218,17 +153,20 @@ static void one_alone_is_told_by_its_name(const void *argument) {
   Arena arena = {0};
   Checkpoint c;
   TrainletSession *s = NULL;
-  if (open_run(&run, "mlp_momentum", "none") && (s = learned(&run))) {
-    adapter(s, TRAINLET_ADAPTER_DELETE, "default");
-    if (read_saved(s, true, &arena, &c))
+  if (adapted_open_with_bias(&run, "mlp_momentum", "none") && (s = adapted_learned(&run))) {
+    adapted_do(s, TRAINLET_ADAPTER_DELETE, "default");
+    if (adapted_read_saved(s, true, &arena, &c))
       check(c.adapter && strcmp(c.adapter, "work") == 0 && c.adapter_count == 1 && c.start_count > 0, "'work' alone");
-    adapter(s, TRAINLET_ADAPTER_USE, NULL);
-    adapter(s, TRAINLET_ADAPTER_DELETE, "work");
-    if (read_saved(s, true, &arena, &c)) check(c.adapter && !*c.adapter && !c.adapter_count, "no adapter is left");
-    adapter(s, TRAINLET_ADAPTER_ADD, "default");
-    if (read_saved(s, true, &arena, &c)) check(c.adapter && !*c.adapter && c.adapter_count == 1, "it is not in use");
-    adapter(s, TRAINLET_ADAPTER_USE, "default");
-    if (read_saved(s, true, &arena, &c)) check(!c.adapter && !c.adapter_count && !c.start_count, "'default' alone");
+    adapted_do(s, TRAINLET_ADAPTER_USE, NULL);
+    adapted_do(s, TRAINLET_ADAPTER_DELETE, "work");
+    if (adapted_read_saved(s, true, &arena, &c))
+      check(c.adapter && !*c.adapter && !c.adapter_count, "no adapter is left");
+    adapted_do(s, TRAINLET_ADAPTER_ADD, "default");
+    if (adapted_read_saved(s, true, &arena, &c))
+      check(c.adapter && !*c.adapter && c.adapter_count == 1, "it is not in use");
+    adapted_do(s, TRAINLET_ADAPTER_USE, "default");
+    if (adapted_read_saved(s, true, &arena, &c))
+      check(!c.adapter && !c.adapter_count && !c.start_count, "'default' alone");
   }
   trainlet_session_free(s);
   arena_free(&arena);
@@ -242,12 +180,13 @@ static void what_has_trained_stays_an_adapters(const void *argument) {
   Arena arena = {0};
   Checkpoint c, again;
   TrainletSession *s = NULL, *later = NULL;
-  if (open_run(&run, "mlp_momentum", "all") && (s = learned(&run))) {
+  if (adapted_open_with_bias(&run, "mlp_momentum", "all") && (s = adapted_learned(&run))) {
     golden_ok(s, trainlet_session_set_trainable(s, "*lora_B*"), "freezing the others");
-    adapter(s, TRAINLET_ADAPTER_DELETE, "default");
-    if (read_saved(s, true, &arena, &c)) {
-      later = with_checkpoint(&run, &c);
-      if (golden_ok(later, trainlet_session_ready(later), "going on") && read_saved(later, true, &arena, &again))
+    adapted_do(s, TRAINLET_ADAPTER_DELETE, "default");
+    if (adapted_read_saved(s, true, &arena, &c)) {
+      later = adapted_with_checkpoint(&run, &c, TRAINLET_OPTIMIZER);
+      if (golden_ok(later, trainlet_session_ready(later), "going on") &&
+          adapted_read_saved(later, true, &arena, &again))
         check_same(&c, &again);
     }
   }
@@ -259,18 +198,20 @@ static void what_has_trained_stays_an_adapters(const void *argument) {
 /* A new adapter begins with it, and may be saved. */
 static void a_beginning_that_is_not_finite_is_of_outside(const void *argument) {
   (void)argument;
+  static const char *const options[] = {"lora.r", "2", "lora.modulesToSave", "fc1", "lora.bias", "all", NULL};
   static float strange[1 << 12];
   GoldenRun run;
   Arena arena = {0};
   Checkpoint c;
   TrainletSession *s = NULL, *later = NULL;
   for (size_t i = 0; i < sizeof strange / sizeof *strange; i++) strange[i] = NAN;
-  if (open_run(&run, "mlp_momentum", "all") && (s = golden_session(&run, NULL, 0)) && read_saved(s, true, &arena, &c)) {
+  if (adapted_open(&run, "mlp_momentum", options) && (s = golden_session(&run, NULL, 0)) &&
+      adapted_read_saved(s, true, &arena, &c)) {
     for (int i = 0; i < c.trainable_count; i++) c.trainable[i].data = strange;
-    later = with_checkpoint(&run, &c);
+    later = adapted_with_checkpoint(&run, &c, TRAINLET_OPTIMIZER);
     if (golden_ok(later, trainlet_session_ready(later), "going on")) {
-      adapter(later, TRAINLET_ADAPTER_ADD, "work");
-      adapter(later, TRAINLET_ADAPTER_USE, "work");
+      adapted_do(later, TRAINLET_ADAPTER_ADD, "work");
+      adapted_do(later, TRAINLET_ADAPTER_USE, "work");
       golden_ok(later, trainlet_session_save(later, true, TRAINLET_FORMAT_TRAINLET), "NaNs of outside");
     }
   }
@@ -285,42 +226,42 @@ static void each_has_its_own_values(const void *argument) {
   (void)argument;
   GoldenRun run;
   TrainletSession *s = NULL;
-  if (open_run(&run, "mlp_momentum", "none") && (s = golden_session(&run, NULL, 0))) {
-    float *first = values_of(s);
+  if (adapted_open_with_bias(&run, "mlp_momentum", "none") && (s = golden_session(&run, NULL, 0))) {
+    float *first = adapted_values(s);
     for (int step = 0; step < 3; step++) golden_step(&run, s, step);
-    float *trained = values_of(s);
-    adapter(s, TRAINLET_ADAPTER_ADD, "work");
-    refuses(s, trainlet_session_adapter(s, TRAINLET_ADAPTER_LEND, "more"), "there is no adapter 'more'");
-    check_values(s, trained, true, "one in use, when none was lent");
-    adapter(s, TRAINLET_ADAPTER_LEND, "work");
-    check_values(s, first, true, "a new one, lent: as it began");
+    float *trained = adapted_values(s);
+    adapted_do(s, TRAINLET_ADAPTER_ADD, "work");
+    adapted_refuses(s, trainlet_session_adapter(s, TRAINLET_ADAPTER_LEND, "more"), "there is no adapter 'more'");
+    adapted_check_values(s, trained, true, "one in use, when none was lent");
+    adapted_do(s, TRAINLET_ADAPTER_LEND, "work");
+    adapted_check_values(s, first, true, "a new one, lent: as it began");
     trainlet_session_copy_in(s, TRAINLET_ALL, trained);
-    adapter(s, TRAINLET_ADAPTER_RETURN, NULL);
-    check_values(s, trained, true, "the lender");
+    adapted_do(s, TRAINLET_ADAPTER_RETURN, NULL);
+    adapted_check_values(s, trained, true, "the lender");
     trainlet_session_copy_in(s, TRAINLET_ALL, first);
-    adapter(s, TRAINLET_ADAPTER_RETURN, NULL);
-    check_values(s, first, true, "one in use, when nothing is lent");
-    adapter(s, TRAINLET_ADAPTER_LEND, "work");
-    check_values(s, trained, true, "one that was written while it was lent");
-    adapter(s, TRAINLET_ADAPTER_RETURN, NULL);
+    adapted_do(s, TRAINLET_ADAPTER_RETURN, NULL);
+    adapted_check_values(s, first, true, "one in use, when nothing is lent");
+    adapted_do(s, TRAINLET_ADAPTER_LEND, "work");
+    adapted_check_values(s, trained, true, "one that was written while it was lent");
+    adapted_do(s, TRAINLET_ADAPTER_RETURN, NULL);
     trainlet_session_copy_in(s, TRAINLET_ALL, trained);
-    adapter(s, TRAINLET_ADAPTER_LEND, NULL);
-    check_values(s, trained, false, "the base, lent");
-    refuses(s, trainlet_session_adapter(s, TRAINLET_ADAPTER_LEND, "more"),
-            "there is no adapter 'more'; there are 'default', 'work'");
-    adapter(s, TRAINLET_ADAPTER_RETURN, NULL);
-    adapter(s, TRAINLET_ADAPTER_USE, NULL);
-    float *sum = values_of(s);
+    adapted_do(s, TRAINLET_ADAPTER_LEND, NULL);
+    adapted_check_values(s, trained, false, "the base, lent");
+    adapted_refuses(s, trainlet_session_adapter(s, TRAINLET_ADAPTER_LEND, "more"),
+                    "there is no adapter 'more'; there are 'default', 'work'");
+    adapted_do(s, TRAINLET_ADAPTER_RETURN, NULL);
+    adapted_do(s, TRAINLET_ADAPTER_USE, NULL);
+    float *sum = adapted_values(s);
     size_t count = trainlet_session_element_count(s, TRAINLET_ALL);
     for (size_t i = 0; i < count; i++) sum[i] += (float)i;
     trainlet_session_copy_in(s, TRAINLET_ALL, sum);
     for (int k = 0; k < 2; k++) {
-      adapter(s, TRAINLET_ADAPTER_LEND, "default");
-      refuses(s, trainlet_session_adapter(s, TRAINLET_ADAPTER_DELETE, "default"), "is in use");
-      check_values(s, sum, false, "what is lent to none");
-      adapter(s, TRAINLET_ADAPTER_RETURN, NULL);
-      check_values(s, sum, true, "none of the adapters");
-      adapter(s, TRAINLET_ADAPTER_RETURN, NULL);
+      adapted_do(s, TRAINLET_ADAPTER_LEND, "default");
+      adapted_refuses(s, trainlet_session_adapter(s, TRAINLET_ADAPTER_DELETE, "default"), "is in use");
+      adapted_check_values(s, sum, false, "what is lent to none");
+      adapted_do(s, TRAINLET_ADAPTER_RETURN, NULL);
+      adapted_check_values(s, sum, true, "none of the adapters");
+      adapted_do(s, TRAINLET_ADAPTER_RETURN, NULL);
     }
     free(first), free(trained), free(sum);
   }
@@ -333,23 +274,23 @@ static void what_is_not_finite_stays_with_its_adapter(const void *argument) {
   (void)argument;
   GoldenRun run;
   TrainletSession *s = NULL;
-  if (open_run(&run, "mlp_momentum", "none") && (s = golden_session(&run, NULL, 0))) {
-    adapter(s, TRAINLET_ADAPTER_ADD, "work");
-    float *all = values_of(s), *good = values_of(s);
+  if (adapted_open_with_bias(&run, "mlp_momentum", "none") && (s = golden_session(&run, NULL, 0))) {
+    adapted_do(s, TRAINLET_ADAPTER_ADD, "work");
+    float *all = adapted_values(s), *good = adapted_values(s);
     size_t count = trainlet_session_element_count(s, TRAINLET_ALL);
     for (size_t i = 0; i < count; i++) all[i] = NAN;
     trainlet_session_copy_in(s, TRAINLET_ALL, all);
     golden_ok(s, trainlet_session_save(s, true, TRAINLET_FORMAT_TRAINLET), "NaNs of outside");
-    adapter(s, TRAINLET_ADAPTER_USE, "work");
-    adapter(s, TRAINLET_ADAPTER_USE, "default");
+    adapted_do(s, TRAINLET_ADAPTER_USE, "work");
+    adapted_do(s, TRAINLET_ADAPTER_USE, "default");
     golden_ok(s, trainlet_session_save(s, true, TRAINLET_FORMAT_TRAINLET), "NaNs of outside, back");
     trainlet_session_copy_in(s, TRAINLET_ALL, good);
-    adapter(s, TRAINLET_ADAPTER_USE, "work");
+    adapted_do(s, TRAINLET_ADAPTER_USE, "work");
     for (int i = 0; i < trainlet_session_parameter_count(s); i++) {
       TrainletTensor t = trainlet_session_parameter(s, i);
       if (strstr(t.name, "lora_A")) ((float *)(uintptr_t)t.data)[0] = NAN;
     }
-    refuses(s, trainlet_session_save(s, true, TRAINLET_FORMAT_TRAINLET), "values that are not finite");
+    adapted_refuses(s, trainlet_session_save(s, true, TRAINLET_FORMAT_TRAINLET), "values that are not finite");
     free(all), free(good);
   }
   trainlet_session_free(s);
@@ -367,14 +308,14 @@ static void memory_is_counted(const void *argument) {
   (void)argument;
   GoldenRun run;
   TrainletSession *s = NULL;
-  if (open_run(&run, "mlp_momentum", "none") && (s = golden_session(&run, NULL, 0))) {
+  if (adapted_open_with_bias(&run, "mlp_momentum", "none") && (s = golden_session(&run, NULL, 0))) {
     long before = state_bytes(s);
-    adapter(s, TRAINLET_ADAPTER_ADD, "work");
+    adapted_do(s, TRAINLET_ADAPTER_ADD, "work");
     long with = state_bytes(s);
     size_t trains = trainlet_session_element_count(s, TRAINLET_TRAINABLE) * sizeof(float);
     check(with - before >= 2 * (long)trains && with - before < 3 * (long)trains + 4096, "%ld bytes more for %zu",
           with - before, trains);
-    adapter(s, TRAINLET_ADAPTER_DELETE, "work");
+    adapted_do(s, TRAINLET_ADAPTER_DELETE, "work");
     check(state_bytes(s) == before, "%ld bytes are left, before %ld", state_bytes(s), before);
   }
   trainlet_session_free(s);
@@ -386,13 +327,13 @@ static void another_begins_anew(const void *argument) {
   (void)argument;
   GoldenRun run;
   TrainletSession *s = NULL, *other = NULL;
-  if (open_run(&run, "mlp_momentum", "none") && (s = golden_session(&run, NULL, 0)) &&
+  if (adapted_open_with_bias(&run, "mlp_momentum", "none") && (s = golden_session(&run, NULL, 0)) &&
       (other = golden_session(&run, NULL, 0))) {
-    adapter(s, TRAINLET_ADAPTER_ADD, "work");
+    adapted_do(s, TRAINLET_ADAPTER_ADD, "work");
     for (int i = 0; i < 5; i++) trainlet_session_set_position(s, i, 7);
     golden_feed(&run, s, TRAINLET_TRAIN, 5, 0);
     golden_ok(s, trainlet_session_run(s, TRAINLET_TRAIN, NULL), "half a step");
-    adapter(s, TRAINLET_ADAPTER_USE, "work");
+    adapted_do(s, TRAINLET_ADAPTER_USE, "work");
     for (int i = 0; i < 5; i++)
       check(trainlet_session_position(s, i) == 0, "position %d is %d", i, (int)trainlet_session_position(s, i));
     TrainletSession *both[] = {s, other};
@@ -401,18 +342,12 @@ static void another_begins_anew(const void *argument) {
       golden_ok(both[k], trainlet_session_run(both[k], TRAINLET_TRAIN, NULL), "a whole step");
       golden_ok(both[k], trainlet_session_optimize(both[k]), "optimizing");
     }
-    float *wanted = values_of(other);
-    check_values(s, wanted, true, "one that began");
+    float *wanted = adapted_values(other);
+    adapted_check_values(s, wanted, true, "one that began");
     free(wanted);
   }
   trainlet_session_free(s), trainlet_session_free(other);
   golden_run_close(&run);
-}
-
-static double eval_loss(const GoldenRun *run, TrainletSession *s) {
-  bool ok = golden_feed(run, s, TRAINLET_EVAL, 0, 0) &&
-            golden_ok(s, trainlet_session_run(s, TRAINLET_EVAL, NULL), "evaluating");
-  return ok ? (double)*(const float *)trainlet_session_output(s, 0)->data : NAN;
 }
 
 /* Matrices that do not train are packed for products: another adapter's are packed anew. */
@@ -420,16 +355,17 @@ static void frozen_matrices_are_packed_anew(const void *argument) {
   (void)argument;
   GoldenRun run;
   TrainletSession *s = NULL;
-  if (open_run(&run, "mlp_momentum", "none") && (s = golden_session(&run, NULL, 0))) {
-    double base = eval_loss(&run, s);
+  if (adapted_open_with_bias(&run, "mlp_momentum", "none") && (s = golden_session(&run, NULL, 0))) {
+    double base = adapted_eval_loss(&run, s, 0);
     for (int step = 0; step < 5; step++) golden_step(&run, s, step);
-    double trained = eval_loss(&run, s);
+    double trained = adapted_eval_loss(&run, s, 0);
     golden_ok(s, trainlet_session_set_trainable(s, "fc2.lora*"), "freezing the others");
-    check(eval_loss(&run, s) == trained && trained != base, "losses %g, %g", trained, base);
-    adapter(s, TRAINLET_ADAPTER_USE, NULL);
-    check(eval_loss(&run, s) == base, "the base's loss is %g, not %g", eval_loss(&run, s), base);
-    adapter(s, TRAINLET_ADAPTER_USE, "default");
-    check(eval_loss(&run, s) == trained, "the adapter's loss is %g, not %g", eval_loss(&run, s), trained);
+    check(adapted_eval_loss(&run, s, 0) == trained && trained != base, "losses %g, %g", trained, base);
+    adapted_do(s, TRAINLET_ADAPTER_USE, NULL);
+    check(adapted_eval_loss(&run, s, 0) == base, "the base's loss is %g, not %g", adapted_eval_loss(&run, s, 0), base);
+    adapted_do(s, TRAINLET_ADAPTER_USE, "default");
+    check(adapted_eval_loss(&run, s, 0) == trained, "the adapter's loss is %g, not %g", adapted_eval_loss(&run, s, 0),
+          trained);
   }
   trainlet_session_free(s);
   golden_run_close(&run);
@@ -441,12 +377,13 @@ static void without_lora_there_is_none(const void *argument) {
   Arena arena = {0};
   Checkpoint c;
   TrainletSession *s = NULL;
-  if (open_run(&run, "mlp_momentum", NULL) && (s = golden_session(&run, NULL, 0))) {
-    refuses(s, trainlet_session_adapter(s, TRAINLET_ADAPTER_ADD, "work"), "the session has no adapter");
-    refuses(s, trainlet_session_adapter(s, TRAINLET_ADAPTER_USE, NULL), "the session has no adapter");
-    refuses(s, trainlet_session_save(s, true, TRAINLET_FORMAT_ADAPTERS), "no adapters that could be saved alone");
+  if (adapted_open_with_bias(&run, "mlp_momentum", NULL) && (s = golden_session(&run, NULL, 0))) {
+    adapted_refuses(s, trainlet_session_adapter(s, TRAINLET_ADAPTER_ADD, "work"), "the session has no adapter");
+    adapted_refuses(s, trainlet_session_adapter(s, TRAINLET_ADAPTER_USE, NULL), "the session has no adapter");
+    adapted_refuses(s, trainlet_session_save(s, true, TRAINLET_FORMAT_ADAPTERS),
+                    "no adapters that could be saved alone");
     check(!strstr(trainlet_session_json(s), "\"adapted\""), "adapters are described");
-    if (read_saved(s, true, &arena, &c))
+    if (adapted_read_saved(s, true, &arena, &c))
       check(!c.adapter && !c.adapter_count && !c.start_count, "it tells of adapters");
   }
   trainlet_session_free(s);

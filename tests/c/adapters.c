@@ -104,6 +104,7 @@ static void what_cannot_be_is_refused(const void *argument) {
     refuses(s, trainlet_session_adapter(s, TRAINLET_ADAPTER_ADD, "\xff"), "not UTF-8");
     refuses(s, trainlet_session_adapter(s, TRAINLET_ADAPTER_USE, "work"), "there is no adapter 'work'");
     refuses(s, trainlet_session_adapter(s, TRAINLET_ADAPTER_DELETE, "default"), "is in use");
+    refuses(s, trainlet_session_adapter(s, TRAINLET_ADAPTER_DELETE, "work"), "there is no adapter 'work'");
     refuses(s, trainlet_session_adapter(s, (TrainletAdapter)9, "work"), "number 9");
     golden_ok(s, trainlet_session_adapter(s, TRAINLET_ADAPTER_RETURN, NULL), "nothing is lent");
     use(s, NULL);
