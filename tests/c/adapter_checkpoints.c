@@ -331,9 +331,17 @@ static void another_begins_anew(const void *argument) {
       (other = golden_session(&run, NULL, 0))) {
     adapted_do(s, TRAINLET_ADAPTER_ADD, "work");
     for (int i = 0; i < 5; i++) trainlet_session_set_position(s, i, 7);
+    golden_ok(s, trainlet_session_set_ema(s, 0.5, false), "averaging");
+    golden_step(&run, s, 1);
+    golden_ok(s, trainlet_session_best(s, TRAINLET_BEST_KEEP), "keeping the best");
     golden_feed(&run, s, TRAINLET_TRAIN, 5, 0);
     golden_ok(s, trainlet_session_run(s, TRAINLET_TRAIN, NULL), "half a step");
     adapted_do(s, TRAINLET_ADAPTER_USE, "work");
+    adapted_refuses(s, trainlet_session_swap_ema(s), "average");
+    float *first = adapted_values(s);
+    trainlet_session_best(s, TRAINLET_BEST_RESTORE);
+    adapted_check_values(s, first, true, "one without a best");
+    free(first);
     for (int i = 0; i < 5; i++)
       check(trainlet_session_position(s, i) == 0, "position %d is %d", i, (int)trainlet_session_position(s, i));
     TrainletSession *both[] = {s, other};

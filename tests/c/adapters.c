@@ -78,6 +78,7 @@ static void one_learns_while_another_is_lent(const void *name) {
       for (int k = 0; k < 2; k++) {
         golden_ok(s, trainlet_session_adapter(s, TRAINLET_ADAPTER_LEND, k ? NULL : "work"), "lending");
         refuses(s, trainlet_session_adapter(s, TRAINLET_ADAPTER_DELETE, "default"), "is in use");
+        refuses(s, trainlet_session_adapter(s, TRAINLET_ADAPTER_DELETE, "none"), "there is no adapter 'none'");
         golden_ok(s, trainlet_session_adapter(s, TRAINLET_ADAPTER_RETURN, NULL), "giving back");
       }
     }

@@ -28,7 +28,8 @@ static bool reads(const void *file, size_t bytes, Compact *out) {
 #define LEAST 0x1p-149f /* above 0 */
 
 static float three_two[] = {127, -63.5f, 0, 0, 190 * LEAST, -190 * LEAST};
-static float whole[] = {0.1f, NAN}, large[] = {65520, 1}, minus[] = {1, -65520}, below[] = {-65519, 1};
+static float whole[] = {0.1f, NAN}, large[] = {65520, 1}, minus[] = {1, -65520}, below[] = {-65519, 1},
+             great[] = {127 * 1024, 127};
 static int32_t ints[] = {1 << 30, 3};
 
 /* The coding that each is written with, and its bytes where it is another than CODING_EXACT. */
@@ -50,6 +51,12 @@ static const Coded coded[] = {
      CODING_INT8,
      "\0\0\x80\x3f\0\0\0\0\1\0\0\0\x7f\xc0\0\0\x7f\x81",
      {127, -64, 0, 0, 127 * LEAST, -127 * LEAST}},
+    {"bytes of a number that is too large for a half",
+     TRAINLET_WEIGHTS_INT8,
+     MATRIX(2, 1, great),
+     CODING_INT8,
+     "\0\0\x80\x44\0\0\x80\x3f\x7f\x7f",
+     {127 * 1024, 127}},
     {"halves",
      TRAINLET_WEIGHTS_FLOAT16,
      MATRIX(3, 2, three_two),
@@ -180,6 +187,30 @@ static Small small_graph(void) {
   return (Small){g, x, relu};
 }
 
+/* More letters than a byte can count; of its inputs' dims one is a symbol. */
+static void long_texts_share_letters(const void *argument) {
+  (void)argument;
+  enum { SAME = 300 };
+  char texts[2][SAME + 2] = {""};
+  for (int i = 0; i < 2; i++) memset(texts[i], 'a', SAME), texts[i][SAME] = (char)('b' + i);
+  error = (Error){0};
+  Graph *g = graph_new(&arena, &error);
+  const Shape shape = SHAPE(graph_symbol(g, "N"), 2);
+  graph_add_input(g, graph_value(g, "x", DTYPE_FLOAT32, &shape, VALUE_INPUT));
+  graph_set_metadata(g, texts[0], texts[1]);
+  Compact read, c = {.train = g};
+  Block block = {0};
+  size_t bytes;
+  const void *file = written(&c, TRAINLET_WEIGHTS_EXACT, &block, &bytes);
+  if (check(reads(file, bytes, &read), "%s", error.text)) {
+    const char *text = graph_metadata(read.train, texts[0]);
+    check(text && strcmp(text, texts[1]) == 0, "'%s'", text ? text : "nothing");
+    check(strcmp(graph_symbol_name(read.train, read.train->inputs[0]->shape.dim[0]), "N") == 0, "another symbol");
+    check(bytes < 2 * SAME, "%zu bytes: nothing is shared", bytes);
+  }
+  block_free(&block);
+}
+
 static void waits(Small *s) { s->relu->deferred.waits = true; }
 static void reads_a_sequence(Small *s) { s->x->kind = VALUE_SEQUENCE; }
 static void has_a_subgraph(Small *s) { s->relu->attrs[0].kind = ATTR_GRAPH; }
@@ -243,6 +274,7 @@ int main(void) {
   TEST(there_are_one_or_two_graphs);
   TEST(small_numbers_of_any_shape_are_read);
   TEST(texts_take_no_more_than_the_file_is_worth);
+  TEST(long_texts_share_letters);
   TEST(no_file_can_hold_it);
   TEST(dims_become_numbers);
   arena_free(&arena);

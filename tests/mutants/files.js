@@ -7,7 +7,7 @@ import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { transformSync } from 'esbuild';
-import { Failure, root, run, runMain, say } from '../../wasm/tools.mjs';
+import { Failure, findProgram, root, run, runMain, say } from '../../wasm/tools.mjs';
 import { changesOf } from './changes.js';
 
 const HELP = `npm run mutants:files -- [options] [part of a file's name …]
@@ -20,10 +20,10 @@ const HELP = `npm run mutants:files -- [options] [part of a file's name …]
 `;
 /** The tests near each file, the quickest first: programs of tests/c, or files of tests/js. */
 const NEAR = {
-  'src/run/adapters.c': ['adapter_checkpoints', 'adapters'],
-  'src/train/quantize.c': ['tuning'],
-  'src/compact/read.c': ['compact', 'trainer'],
-  'src/compact/write.c': ['compact'],
+  'src/run/adapters.c': ['adapter_checkpoints', 'adapter_values', 'adapters'],
+  'src/train/quantize.c': ['quantize', 'quantize_numbers', 'tuning'],
+  'src/compact/read.c': ['compact_bytes', 'compact_parts'],
+  'src/compact/write.c': ['compact_bytes', 'compact_parts'],
   'js/saver.js': ['saver'],
   'js/safetensors.js': ['safetensors'],
   'js/fine-tune.js': ['fine-tune-plan'],
@@ -31,14 +31,29 @@ const NEAR = {
   'js/adapter-metadata.js': ['adapter-metadata'],
   'js/peft-config.js': ['peft-config'],
 };
-const BUILD = join(root, 'build/test');
+/** Without sanitizers, which takes a tenth of the time and kills most. */
+const QUICK = {
+  folder: 'build/mutants-quick',
+  options: ['-DCMAKE_BUILD_TYPE=None', '-DCMAKE_C_FLAGS=-O1 -DTRAINLET_SMALL_RANGES'],
+  compile: '-O0',
+  link: findProgram('ld.gold') ? '-fuse-ld=gold' : '',
+};
+/** As npm test has the programs. */
+const CHECKED = {
+  folder: 'build/test',
+  options: ['-DTRAINLET_SANITIZE=ON'],
+  compile: '',
+  link: '-fsanitize=address,undefined',
+};
 const WORK = join(root, 'build/mutants-files');
 const RESULTS = join(root, 'build/mutants-files.json');
 const PASSES = 0.95;
 const COLUMNS = ['killed', 'survived', 'equivalent', 'dropped'];
 
-/** The compiler's commands, by unit. @type {Map<string, string>} */
+/** The compiler's commands, by folder and unit. @type {Map<string, string>} */
 const commands = new Map();
+/** The compiler's output for a file as it is. @type {Map<string, Promise<string>>} */
+const ownCodes = new Map();
 const isC = (file) => file.endsWith('.c');
 const described = (m) => `${m.file}:${m.line} (${m.kind})\n  - ${m.before}\n  + ${m.after}`;
 /** Names that equivalent-files.json may give it: the change, or its line, where no change of it matters. */
@@ -74,20 +89,16 @@ async function main() {
   report(files, mutants);
 }
 
-/** The C tests with their sanitizers, as npm test has them. @param {string[]} files */
+/** The C tests near the files, in each of the builds. @param {string[]} files */
 function build(files) {
   const programs = [...new Set(files.filter(isC).flatMap((file) => NEAR[file]))].map((name) => `test_${name}`);
-  say('Building the tests …');
-  run('cmake-test', 'CMake could not configure build/test', 'cmake', [
-    '-S',
-    root,
-    '-B',
-    BUILD,
-    '-G',
-    'Ninja',
-    '-DTRAINLET_SANITIZE=ON',
-  ]);
-  run('build-test', 'The tests could not be built', 'cmake', ['--build', BUILD, '--target', ...programs]);
+  for (const { folder, options } of [QUICK, CHECKED]) {
+    const [log, path] = [folder.replace('build/', 'build-'), join(root, folder)];
+    say(`Building the tests in ${folder} …`);
+    const configure = ['-S', root, '-B', path, '-G', 'Ninja', ...options];
+    run(log, `CMake could not configure ${folder}`, 'cmake', configure);
+    run(log, `The tests in ${folder} could not be built`, 'cmake', ['--build', path, '--target', ...programs]);
+  }
 }
 
 // ── which ──
@@ -128,41 +139,63 @@ async function runAll(mutants, jobs, limit) {
     mkdirSync(join(WORK, job), { recursive: true });
     for (let m = waiting.shift(); m; m = waiting.shift()) {
       m.result = await (isC(m.file) ? outcomeOfC : outcomeOfScript)(m, join(WORK, job), limit);
+      if (waiting.length % 100 === 0) say(`${waiting.length} to go …`);
       if (m.result === 'survived') say(`survives: ${described(m)}`);
     }
   };
   await Promise.all(Array.from({ length: jobs }, (_, job) => worker(`job${job}`)));
 }
 
-/** The compiler's command for a unit, without its last words, -o OBJECT -c FILE. @param {string} file */
-function commandOf(file) {
-  if (!commands.size)
-    for (const { file: unit, command } of JSON.parse(readFileSync(join(BUILD, 'compile_commands.json'), 'utf8')))
-      commands.set(unit, command.replace(/ -g\b/, '').replace(/ -o \S+ -c \S+$/, ''));
-  return commands.get(join(root, file));
+/** The compiler's command for a unit, without its last words, -o OBJECT -c FILE. */
+function commandOf(folder, file) {
+  const key = (unit) => `${folder} ${unit}`;
+  const list = join(root, folder, 'compile_commands.json');
+  if (!commands.has(key(join(root, file))))
+    for (const { file: unit, command } of JSON.parse(readFileSync(list, 'utf8')))
+      commands.set(key(unit), command.replace(/ -g\b/, '').replace(/ -o \S+ -c \S+$/, ''));
+  return commands.get(key(join(root, file)));
 }
 
-async function outcomeOfC(m, folder, limit) {
-  const [source, object] = [join(folder, basename(m.file)), join(folder, 'mutant.o')];
+async function outcomeOfC(m, work, limit) {
+  const source = join(work, basename(m.file));
   writeFileSync(source, m.mutated);
-  if (!(await runs('sh', ['-c', `${commandOf(m.file)} -w -o ${object} -c ${source}`], limit)).ok) return 'dropped';
-  for (const name of NEAR[m.file]) {
-    const program = join(folder, name);
+  const quick = await outcomeIn(QUICK, m.file, source, work, limit);
+  if (quick) return quick;
+  if ((await codeOf(m.file, source, work)) === (await ownCodeOf(m.file, work))) return 'dropped';
+  return (await outcomeIn(CHECKED, m.file, source, work, limit)) ?? 'survived';
+}
+
+/** 'killed', 'dropped' or nothing, by the programs of one build. */
+async function outcomeIn({ folder, compile, link }, file, source, work, limit) {
+  const object = join(work, 'mutant.o');
+  if (!(await shell(`${commandOf(folder, file)} ${compile} -w -o ${object} -c ${source}`, limit))) return 'dropped';
+  for (const name of NEAR[file]) {
+    const program = join(work, name);
     const parts = [`CMakeFiles/test_${name}.dir/tests/c/${name}.c.o`, object, 'libtest_parts.a', 'libtrainlet.a'];
-    const link = `cc -s -fsanitize=address,undefined ${parts.join(' ')} -lm -lpthread -o ${program}`;
-    if (!(await runs('sh', ['-c', `cd ${BUILD} && ${link}`], limit)).ok) return 'dropped';
+    const linked = `cd ${join(root, folder)} && cc -s ${link} ${parts.join(' ')} -lm -lpthread -o ${program}`;
+    if (!(await shell(linked, limit))) return 'dropped';
     if (!(await runs(program, [], limit)).ok) return 'killed';
   }
-  return (await codeOf(m, m.mutated, folder)) === (await codeOf(m, undefined, folder)) ? 'dropped' : 'survived';
+}
+
+async function shell(command, limit) {
+  return (await runs('sh', ['-c', command], limit)).ok;
 }
 
 /** The compiler's output without the sanitizers, which keep each place. */
-async function codeOf(m, text, folder) {
-  const [source, object] = [join(folder, basename(m.file)), join(folder, 'plain.o')];
-  writeFileSync(source, text ?? readFileSync(join(root, m.file)));
-  const plain = commandOf(m.file).replace(/ -fsanitize=\S+| -fno-sanitize\S+/g, '');
-  await runs('sh', ['-c', `${plain} -w -O2 -o ${object} -c ${source}`], 60_000);
+async function codeOf(file, source, work) {
+  const object = join(work, 'plain.o');
+  await shell(`${commandOf(QUICK.folder, file)} -w -O2 -o ${object} -c ${source}`, 60_000);
   return createHash('sha1').update(readFileSync(object)).digest('hex');
+}
+
+function ownCodeOf(file, work) {
+  if (ownCodes.has(file)) return ownCodes.get(file);
+  const source = join(work, 'own', basename(file));
+  mkdirSync(join(work, 'own'), { recursive: true });
+  writeFileSync(source, readFileSync(join(root, file)));
+  ownCodes.set(file, codeOf(file, source, work));
+  return ownCodes.get(file);
 }
 
 async function outcomeOfScript(m, folder, limit) {
