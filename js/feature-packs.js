@@ -24,6 +24,8 @@ import { arrayOf, sizeOf } from './tensor.js';
 export const NAME = /^[0-9a-f]{32}-[0-9a-f]{16}$/;
 /** Bytes of a pack, or one row that is larger; of a small store, a share of what it may hold. */
 const [LARGEST, SHARE] = [2 ** 20, 1 / 8];
+/** How often packs are listed again that were gone before they were read. */
+const ROUNDS = 10;
 
 /** @param {string} base */
 function newName(base) {
@@ -92,6 +94,7 @@ const largest = (most) => Math.min(LARGEST, most * SHARE);
 /** What there is of one network's features. */
 export class Shelf {
   #kept;
+  #base;
   packs;
   error;
   /** @type {Map<string, Listed>} */
@@ -100,10 +103,25 @@ export class Shelf {
   /** @param {KeptFeatures} kept @param {string} base @param {Listed[]} all @param {TrainletError} [error] */
   constructor(kept, base, all, error) {
     this.#kept = kept;
+    this.#base = base;
     this.error = error;
     const own = all.filter(({ name, rows }) => name.startsWith(base) && rows.length);
     this.packs = own.filter(({ outputs }) => sameOutputs(outputs, own[0].outputs));
+    this.#place();
+  }
+
+  #place() {
+    this.#places.clear();
     for (const pack of this.packs) for (const content of pack.rows) this.#places.set(content, pack);
+  }
+
+  /** Another writer may have joined to others what was listed. */
+  async #listAgain() {
+    const { outputs } = this;
+    const { packs, error } = await this.#kept.shelf(this.#base);
+    this.packs = packs.filter((pack) => outputs && sameOutputs(pack.outputs, outputs));
+    this.error = error;
+    this.#place();
   }
 
   get outputs() {
@@ -126,15 +144,31 @@ export class Shelf {
    * @returns {Promise<Map<string, { bytes: Uint8Array, fromMemory: boolean }>>}
    */
   async rows(contents) {
-    const wanted = new Set([...contents].filter((content) => this.has(content)));
+    const all = [...contents];
     const found = new Map();
+    for (let round = 0; round < ROUNDS; round++) {
+      const wanted = new Set(all.filter((content) => this.has(content) && !found.has(content)));
+      if (!(await this.#take(wanted, found)) || this.error) break;
+      await this.#listAgain();
+    }
+    return found;
+  }
+
+  /**
+   * @param {Set<string>} wanted
+   * @param {Map<string, { bytes: Uint8Array, fromMemory: boolean }>} found gets them
+   * @returns {Promise<boolean>} whether a pack was gone
+   */
+  async #take(wanted, found) {
+    let isGone = false;
     for (const listed of new Set([...wanted].map((content) => /** @type {Listed} */ (this.#places.get(content))))) {
       const loaded = await this.#load(listed);
+      isGone ||= !loaded;
       if (!loaded) for (const content of listed.rows) this.#places.delete(content);
       for (const [content, bytes] of loaded ? rowsIn(loaded.pack) : [])
         if (wanted.has(content)) found.set(content, { bytes, fromMemory: Boolean(loaded?.fromMemory) });
     }
-    return found;
+    return isGone;
   }
 
   /** @param {Listed} listed */

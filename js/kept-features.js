@@ -20,6 +20,8 @@ const MOST = { maxBytes: 2 ** 29, maxMemoryBytes: 2 ** 26 };
 /** When packs that were not made last were used last. */
 const USED = 'used';
 const ALL = 'all';
+/** Listings after which a deletion gives up, because each time another writer had joined a deleted row to others. */
+const ROUNDS = 100;
 /** A storage that is silent for so long is gone on without: what it has can be computed. */
 const PATIENCE = 5;
 
@@ -128,6 +130,7 @@ export class KeptFeatures {
   /**
    * @param {Shelf} shelf @param {string} base @param {readonly Output[]} outputs
    * @param {ReadonlyMap<string, Uint8Array>} rows @param {readonly string[]} staying
+   * @returns {Promise<TrainletError | undefined>}
    */
   async #saveBeside(shelf, base, outputs, rows, staying) {
     const own = shelf.packs.filter((pack) => sameOutputs(pack.outputs, outputs));
@@ -140,11 +143,33 @@ export class KeptFeatures {
       if (found) small.push({ name: listed.name, rows: rowsIn(found.pack) });
     }
     const all = new Map([...small.flatMap(({ rows }) => [...rows]), ...fresh]);
-    const packs = packsFor(base, outputs, all, this.#most.maxBytes);
-    const gone = small.map(({ name }) => name);
-    const error = await this.#store(packs, [...gone, ...staying], shelf.error);
-    if (!error) await this.drop(gone).catch(() => {}); // they are in others too
-    return error;
+    const before = small.map(({ name }) => name);
+    const [packs, alone] = [all, fresh].map((some) => packsFor(base, outputs, some, this.#most.maxBytes));
+    return await this.#replace(before, packs, alone, [...before, ...staying], shelf.error);
+  }
+
+  /**
+   * Stores packs in the place of others, which stay until then, so that readers find the rows at any time. Where another
+   * writer has dropped one of these meanwhile, a row may have been deleted: then only the rows of `alone` are kept.
+   * @param {readonly string[]} before names @param {{ name: string, pack: Pack }[]} packs
+   * @param {{ name: string, pack: Pack }[]} alone @param {readonly string[]} staying
+   * @param {TrainletError} [failed] why the storage is not asked
+   * @returns {Promise<TrainletError | undefined>}
+   */
+  async #replace(before, packs, alone, staying, failed) {
+    const error = await this.#store(packs, staying, failed);
+    if (error || !before.length) return error;
+    try {
+      return await guard('features could not be stored', async () => {
+        const there = new Set((await this.#list()).map(({ name }) => name));
+        const areThere = before.every((name) => there.has(name) || this.#memory.get(name)?.stored === false);
+        const told = areThere ? undefined : await this.#store(alone, staying);
+        await this.drop(areThere ? before : packs.map(({ name }) => name));
+        return told;
+      });
+    } catch (error) {
+      return /** @type {TrainletError} */ (error);
+    }
   }
 
   /**
@@ -224,30 +249,35 @@ export class KeptFeatures {
   async delete(inputs) {
     const contents = await contentsIn('FeatureStore.delete', inputs);
     this.#deleted.push(...contents);
-    return await this.#write(() =>
-      guard('features could not be deleted', async () => {
-        let count = 0;
-        for (const listed of await this.#all()) {
-          const staying = listed.rows.filter((content) => !contents.has(content));
-          if (staying.length && staying.length === listed.rows.length) continue;
-          count += listed.rows.length - staying.length;
-          await this.#keepOnly(listed, new Set(staying)); // one that does not tell its rows may have it
-        }
-        return count;
-      }),
-    );
+    return await this.#write(() => guard('features could not be deleted', () => this.#remove(contents)));
+  }
+
+  /** @param {Set<string>} contents @returns {Promise<number>} how many were there */
+  async #remove(contents) {
+    const gone = new Set();
+    for (let round = 0; round < ROUNDS; round++) {
+      const packs = await this.#all();
+      const holding = packs.filter(({ rows }) => !rows.length || rows.some((row) => contents.has(row)));
+      if (!holding.length) return gone.size;
+      for (const listed of holding) {
+        for (const row of listed.rows) if (contents.has(row)) gone.add(row);
+        await this.#keepOthers(listed, contents); // a pack that does not tell its rows may have it
+      }
+    }
+    throw new Error('others brought them back as fast as they were deleted');
   }
 
   /**
-   * Those rows of a pack, as another; if that fails they are computed again. @param {Listed} listed
-   * @param {Set<string>} staying
+   * Replaces a pack by one of its other rows; if that fails they are computed again. @param {Listed} listed
+   * @param {Set<string>} contents
    */
-  async #keepOnly(listed, staying) {
-    const found = staying.size ? await this.load(listed).catch(() => undefined) : undefined;
+  async #keepOthers(listed, contents) {
+    const found = await this.load(listed).catch(() => undefined);
+    const rows = new Map([...(found ? rowsIn(found.pack) : [])].filter(([content]) => !contents.has(content)));
+    const outputs = found?.pack.outputs ?? [];
+    const packs = packsFor(listed.name.slice(0, 32), outputs, rows, this.#most.maxBytes);
+    if (packs.length) await this.#replace([listed.name], packs, [], [listed.name]);
     await this.drop([listed.name]);
-    if (!found) return;
-    const rows = new Map([...rowsIn(found.pack)].filter(([content]) => staying.has(content)));
-    await this.#store(packsFor(listed.name.slice(0, 32), found.pack.outputs, rows, this.#most.maxBytes), []);
   }
 
   async total() {
@@ -261,7 +291,8 @@ export class KeptFeatures {
     await this.#write(() =>
       guard('features could not be deleted', async () => {
         this.#memory.clear();
-        for (const { name } of await this.#room.list()) if (NAME.test(name) || name === USED) await this.drop([name]);
+        await this.#remove(new Set((await this.#all()).flatMap(({ rows }) => rows)));
+        await this.drop([USED]);
       }),
     );
   }
