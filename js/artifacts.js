@@ -28,6 +28,7 @@ export const ARTIFACT_KEYS = /** @type {const} */ ([
   'head',
   'lora',
   'weights',
+  'freeDimensionOverrides',
   ...NAMES,
   ...FLAGS,
   ...LISTS,
@@ -59,10 +60,10 @@ export async function planMemory(model, options) {
 
 /**
  * @param {Source} model
- * @param {EngineOptions} [options]
+ * @param {EngineOptions & Pick<ArtifactOptions, 'freeDimensionOverrides'>} [options]
  */
 export async function parametersOf(model, options = {}) {
-  checkEngineOptions('parametersOf', options, ['model']);
+  checkEngineOptions('parametersOf', options, ['model'], ['freeDimensionOverrides']);
   return await askOnce('parametersOf', model, options, limitOf(options));
 }
 
@@ -77,14 +78,14 @@ const idle = new Map();
  * @template {'artifacts' | 'parametersOf' | 'modulesOf'} M
  * @param {M} method
  * @param {Source} model
- * @param {EngineOptions & Pick<ArtifactOptions, 'weights'>} options
+ * @param {EngineOptions & Pick<ArtifactOptions, 'weights' | 'freeDimensionOverrides'>} options
  * @param {[string, string][]} settings the engine's keys and values
  * @param {boolean} [withoutWeights]
  */
 async function askOnce(method, model, options, settings, withoutWeights = false) {
   const constants = packConstants(options);
   return await withClient(options, async (client) => {
-    const bytes = await readSource('model', model, options);
+    const bytes = await readModel(model, options);
     const { whole, inPieces } = inTwo(externalOf(options, [{ bytes }]));
     const external = await readExternal({ ...options, externalData: whole });
     const buffers = [bytes, ...external.map((file) => file.bytes)].map(({ buffer }) => buffer);
@@ -103,6 +104,14 @@ async function askOnce(method, model, options, settings, withoutWeights = false)
     else await client.release();
     return answer;
   });
+}
+
+/** @param {Source} model @param {Parameters<typeof parametersOf>[1] & {}} options */
+async function readModel(model, options) {
+  const { freeDimensionOverrides: numbers } = options;
+  checkObject('freeDimensionOverrides', numbers);
+  const bytes = await readSource('model', model, options);
+  return numbers ? (await later(() => import('./free-dimensions.js'))).withDimensions(bytes, numbers, invalid) : bytes;
 }
 
 const TOOLS = { checkSignal, invalid, locate, nodeModule, isNode, readSource, sentenceOf, TrainletError };

@@ -432,7 +432,8 @@ export interface EngineOptions {
 }
 
 /**
- * The engine's options, and those that tell ONNX Runtime how to compute: these are accepted and have no effect.
+ * The engine's options, and those that tell ONNX Runtime how to compute: these are accepted and have no effect. A
+ * session takes any number for a free dim; `generateArtifacts` heeds `freeDimensionOverrides`.
  */
 export interface SessionOptions extends EngineOptions {
   executionProviders?: readonly unknown[];
@@ -926,6 +927,14 @@ export interface ArtifactOptions extends EngineOptions {
    */
   weights?: Source | readonly Source[];
   /**
+   * Numbers for dims that the model's inputs leave free, by their names, as `{ batch: 1, height: 224 }`; `x[2]` is dim 2
+   * of input `x` where the file gives it no name. They are set before anything is made of the model, so that an operator
+   * can train which needs the number (GatherND the last dim of its indices, say); the artifacts are for these numbers
+   * alone. `invalid-argument`: no input has such a dim, and those that there are are listed; not a whole number of at least
+   * 1; a model in ORT format. Default: none.
+   */
+  freeDimensionOverrides?: Readonly<Record<string, number>>;
+  /**
    * Frozen float32 weights in fewer bits, so that a large base fits: of those matrices that only products (MatMul, Gemm,
    * as they are or behind a Transpose) and look-ups (Gather, an embedding) read. Gradients go through them to what
    * trains before. `int8`: symmetric, a scale for each output, as onnxruntime.quantization has it; `int4`: asymmetric in
@@ -1034,7 +1043,10 @@ export function planMemory(model: Source, options: PlanMemoryOptions): Promise<M
  * The parameters of a model in the order in which its nodes read them: who reads them, and which train by default.
  * `invalid-model`, `unsupported-op` and the like as of `generateArtifacts`.
  */
-export function parametersOf(model: Source, options?: EngineOptions): Promise<readonly ModelParameter[]>;
+export function parametersOf(
+  model: Source,
+  options?: EngineOptions & Pick<ArtifactOptions, 'freeDimensionOverrides'>,
+): Promise<readonly ModelParameter[]>;
 
 /** Examples of one person. */
 export interface FineTuneData {

@@ -55,6 +55,7 @@ const ALSO_OF_MODEL = [
   'ort-format',
   'external-data',
   'constant',
+  'dim',
 ];
 
 export async function artifactsHelp() {
@@ -95,6 +96,8 @@ the training directory DIR or the compact file COMPACT as it is now. A file that
   --weights WEIGHTS    of a compact file: exact (default), float16 or int8, for parameters of two or more dims
   --external-data FILE in which MODEL keeps data; may be given again
   --constant NAME=VALUE an input of MODEL that is always the same, as sr=16000; may be given again
+  --dim NAME=NUMBER    a free dim of MODEL's inputs as a number, as height=224 (x[2]: dim 2 of x, without a name); may be
+                       given again
   --plan NAME=DIMS     makes nothing, and tells what memory a step takes that is fed so, as input_ids=1x128: given for each
                        input, labels too. Files of external data need not be there
   -o, --out DIR|FILE   where the files go, or the file
@@ -128,6 +131,7 @@ export const ARTIFACTS_OPTIONS = {
   format: { type: 'string', default: 'ort' },
   'ort-format': { type: 'boolean' },
   weights: { type: 'string', multiple: true },
+  dim: { type: 'string', multiple: true },
   plan: { type: 'string', multiple: true },
   out: { type: 'string', short: 'o' },
 };
@@ -222,6 +226,17 @@ function lossIn({ loss, ...values }) {
   };
 }
 
+/** @param {Values} values @returns {Record<string, number> | undefined} */
+const dimsIn = ({ dim }) =>
+  dim &&
+  Object.fromEntries(
+    dim.map((/** @type {string} */ text) => {
+      const [, name, number] = /^(.+)=(\d+)$/.exec(text) ?? [];
+      if (!name) throw new UsageError(`--dim must be NAME=NUMBER, as height=224, not '${text}'`);
+      return [name, Number(number)];
+    }),
+  );
+
 /** @param {Values} values @returns {HeadOptions | undefined} */
 function headIn({ head, 'head-at': at, 'head-hidden': hidden }) {
   if (head) return { classes: head, at, hidden: hidden === undefined ? hidden : wholeNumber('head-hidden', hidden, 0) };
@@ -253,7 +268,7 @@ async function optionsAsTold(values) {
   const [head, lora] = [headIn(values), await loraIn(values.lora)];
   const weights = weightsIn(values).files;
   const more = { weights, batch, batchNorm, quantizeFrozen: values['quantize-frozen'], untie, nominal };
-  return { loss, optimizer, head, lora, ...lists, ...more };
+  return { loss, optimizer, head, lora, freeDimensionOverrides: dimsIn(values), ...lists, ...more };
 }
 
 /** @param {string} model @param {ArtifactOptions} options @param {EngineOptions} engine */

@@ -81,6 +81,34 @@ function unpack(bytes) {
   return numbers;
 }
 
+/** @typedef {Uint8Array[]} Parts of a message, one after the other */
+
+/**
+ * A message in which those at a path of fields are others.
+ * @param {Uint8Array} bytes @param {number[]} path @param {(bytes: Uint8Array) => Parts} change @returns {Parts}
+ */
+export function changed(bytes, [field, ...inner], change) {
+  const from = new Cursor(bytes);
+  const parts = [];
+  while (from.at < bytes.length) {
+    const start = from.at;
+    const tag = Number(from.varint());
+    const entry = from.entry(tag & 7);
+    if (from.at > bytes.length) throw new RangeError('a message ends within one of its parts');
+    if (tag === field * 8 + 2) {
+      const message = /** @type {Uint8Array} */ (entry);
+      const others = inner.length ? changed(message, inner, change) : change(message);
+      parts.push(Uint8Array.of(tag, ...varint(lengthOf(others))), ...others);
+    } else parts.push(bytes.subarray(start, from.at));
+  }
+  return parts;
+}
+
+export const lengthOf = (/** @type {Parts} */ parts) => parts.reduce((sum, { length }) => sum + length, 0);
+
+/** @param {number} x @returns {number[]} */
+export const varint = (x) => (x < 128 ? [x] : [(x % 128) + 128, ...varint(Math.floor(x / 128))]);
+
 class Cursor {
   at = 0;
 
