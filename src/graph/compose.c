@@ -94,11 +94,6 @@ Value *compose_dim(Compose *c, Value *x, int axis, bool vector) {
   return emit(c->graph, "Gather", emit_shape(c->graph, x), index);
 }
 
-Status compose_want_number(const Compose *c, int input, int axis) {
-  if (dim_is_number(compose_shape(c, input)->dim[axis])) return STATUS_OK;
-  return node_await(c->node, input, "dimension %d of input %d must be known before the run", axis, input);
-}
-
 bool compose_is_early(const Compose *c) {
   const Node *n = c->node;
   for (int i = 0; i < n->in_count && !c->graph->waiting.allowed; i++)

@@ -25,8 +25,6 @@ Value *compose_reshape(Compose *c, Value *x, const Size *sizes, int count);
 bool compose_split(Compose *c, Value *x, int axis, Value *sizes, int count, Value **parts); /* along the axis */
 /* Dim `axis` of x as a tensor, a scalar or a vector of one. */
 Value *compose_dim(Compose *c, Value *x, int axis, bool vector);
-/* Fails while that dim is a symbol: a composition that needs its number is put off until it has one. */
-Status compose_want_number(const Compose *c, int input, int axis);
 /* (x - mean) / √(variance + epsilon) along the last dim of x. */
 Value *compose_normalize(Compose *c, Value *x, double epsilon);
 /* 0, 1 … count-1 as int64, where count is a scalar. */

@@ -118,6 +118,14 @@ Status node_want_rank(const Node *n, int input, int min, int max) {
                       shape_print(&n->in[input]->shape, text));
 }
 
+Status node_want_number(const Node *n, int input, int axis) {
+  const Value *v = n->in[input];
+  if (dim_is_number(v->shape.dim[axis])) return STATUS_OK;
+  return node_await(n, input,
+                    "dimension %d of input %d ('%.60s') must be a number: freeDimensionOverrides can give one", axis,
+                    input, graph_symbol_name(n->graph, v->shape.dim[axis]));
+}
+
 Status node_axis(const Node *n, int64_t axis, int rank, int *out) {
   if (axis < -rank || axis >= rank)
     return node_invalid(n, "axis %lld is outside of %d dimensions", (long long)axis, rank);

@@ -189,6 +189,8 @@ Status node_want_type(const Node *n, int input, DType type); /* unsupported-op w
 #define node_want_float(n, input) node_want_type(n, input, DTYPE_FLOAT32)
 Status node_want_index(const Node *n, int input); /* int32 or int64 */
 Status node_want_rank(const Node *n, int input, int min, int max);
+/* Fails while that dim is a symbol: a node that needs its number is put off until it has one. */
+Status node_want_number(const Node *n, int input, int axis);
 Status node_axis(const Node *n, int64_t axis, int rank, int *out); /* negative axes counted from the end, checked */
 /* Contents of an input known before the run (shapes, axes): its dims and count. Fails with a sentence when it is not
  * known. */

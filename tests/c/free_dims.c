@@ -14,27 +14,21 @@
 
 enum { TENSORS_MAX = OUTPUTS_MAX + OPCASE_INPUTS };
 
-static int runs, gradients;
+static int runs, gradients, refusals;
 
-/* Refusals of training graphs, which must be whole before there are numbers: a graph that only runs waits for these. */
+/* Refusals of training graphs, which must be whole before there are numbers: a graph that only runs waits for these.
+ * With a number for the dim that the sentence names (freeDimensionOverrides), or where it names none for all of them,
+ * each trains. */
 static struct {
   const char *op, *words, *reason;
   int count;
 } allowed[] = {
-    {"GatherND", "the last dim of its indices", "the output's rank depends on it"},
-    {"GatherNDGrad", "the last dim of its indices", "the output's rank depends on it"},
-    {"ScatterND", "the last dim of its indices", "the rank of the updates depends on it"},
-    {"STFT", "dimension", "a window's length, or whether the signal is complex, decides which nodes there are"},
-    {"CausalConvWithState", "dimension", "channels and kernel become attributes of Conv and Pad"},
-    {"ConvTranspose", "its gradient needs the spatial sizes", "pads, attributes of its gradient, depend on them"},
+    {"GatherND", "dimension", "the output's rank depends on the last dim of its indices"},
+    {"CausalConvWithState", "dimension", "the channels become an attribute of Conv"},
     {"ConvInteger", "dimension", "the kernel's size decides into how many exact parts it is cut"},
     {"MatMulInteger", "dimension", "the inner size decides into how many exact parts it is cut"},
     {"QLinearMatMul", "dimension", "the inner size decides into how many exact parts it is cut"},
     {"QGemm", "dimension", "the inner size decides into how many exact parts it is cut"},
-    {"DeformConv", "dimension", "the places that its kernel looks at are a constant"},
-    {"GroupQueryAttention", "dimension 1 of input 7",
-     "how many numbers of a head rotate decides which nodes there are"},
-    {"RotaryEmbedding", "dimension", "the number of heads is computed from it where no attribute says it"},
     {"Attention", "do not broadcast", "a mask with fewer columns than keys is taken to have as many"},
     {"Attention", "inner sizes differ", "a mask with fewer columns than keys is taken to have as many"},
 };
@@ -166,16 +160,52 @@ static void compare(const OpCase *c, const char *way, const Tensors *fixed, cons
   }
 }
 
-static void check_freed(const OpCase *c, const char *way, Symbols symbols, unsigned from, const Tensors *fixed) {
+/* Whether it trains, and as with fixed dims; else `refused` gets the sentence. */
+static bool trains(const OpCase *c, const char *way, Symbols symbols, unsigned from, const Tensors *fixed,
+                   Error *refused) {
   Probe p = {.c = c, .from = from};
   Tensors freed = {0};
   bool bound = build(&p, symbols) && bind(&p, fixed);
-  runs++;
-  gradients += from != 0;
-  if (!bound && !may_refuse(c, symbols, p.error.text)) check(false, "%s: %s: %s", c->key, way, p.error.text);
+  *refused = p.error;
   if (bound && run(&p, &freed)) compare(c, way, fixed, &freed);
   tensors_free(&freed);
   arena_free(&p.arena);
+  return bound;
+}
+
+/* The dim that the sentence names, or all. */
+static void add_numbers(const OpCase *c, const char *sentence, char numbers[400]) {
+  char name[20] = "";
+  const char *dim = strstr(sentence, "dimension ");
+  size_t at = strlen(numbers);
+  if (dim &&
+      sscanf(dim, "dimension %*d of input %*d ('%19[^']') must be a number: freeDimensionOverrides", name) == 1) {
+    snprintf(numbers + at, 400 - at, "%s ", name);
+    return;
+  }
+  for (int i = 0; i < c->in_count; i++)
+    for (int d = 0; d < c->in[i].shape.rank; d++)
+      at += (size_t)snprintf(numbers + at, 400 - at, "F%d_%d D%lld ", i, d, (long long)c->in[i].shape.dim[d]);
+}
+
+static void check_freed(const OpCase *c, const char *way, Symbols symbols, unsigned from, const Tensors *fixed) {
+  Error error;
+  OpCase numbered = *c;
+  char numbers[400] = " ";
+  runs++;
+  gradients += from != 0;
+  if (trains(c, way, symbols, from, fixed, &error)) return;
+  if (!may_refuse(c, symbols, error.text)) {
+    check(false, "%s: %s: %s", c->key, way, error.text);
+    return;
+  }
+  refusals++;
+  numbered.numbers = numbers;
+  for (int i = 0; i < OPCASE_INPUTS; i++) {
+    add_numbers(c, error.text, numbers);
+    if (trains(&numbered, way, symbols, from, fixed, &error)) return;
+  }
+  check(false, "%s: %s, with numbers for%s: %s", c->key, way, numbers, error.text);
 }
 
 static bool run_fixed(const OpCase *c, unsigned from, Tensors *out) {
@@ -239,6 +269,6 @@ int main(int argc, char **argv) {
     if (is_wanted(op_at(i)->name, argc - 1, argv + 1) && !is_of_bound_graphs(op_at(i)))
       test_run(op_at(i)->name, check_op, op_at(i));
   if (argc == 1) TEST(every_allowance_is_used);
-  printf("%d runs, %d with gradients\n", runs, gradients);
+  printf("%d runs, %d with gradients, %d refused until a dim is a number\n", runs, gradients, refusals);
   return test_finish();
 }

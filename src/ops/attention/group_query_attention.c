@@ -40,12 +40,11 @@ static Status rotate(Compose *c, Value *rows, Value *room, Value *x[3]) {
   if (!has_in(n, 7) || !has_in(n, 8)) return node_invalid(n, "do_rotary needs cos_cache and sin_cache");
   TRY(node_want_rank(n, 7, 2, 2));
   TRY(node_want_rank(n, 8, 2, 2));
-  TRY(compose_want_number(c, 7, 1));
   Value *places = has_in(n, 9) ? n->in[9] : emit(g, "Reshape", rows, emit_ints(g, (int64_t[]){1, -1}, 2));
   if (room && !has_in(n, 9))
     places = emit(g, "Sub", places, emit(g, "Reshape", room, emit_ints(g, (int64_t[]){-1, 1}, 2)));
   Value *cos = emit(g, "Gather", n->in[7], places), *sin = emit(g, "Gather", n->in[8], places);
-  Rotary r = {2 * n->in[7]->shape.dim[1], node_int(n, "rotary_interleaved", 0) != 0};
+  Rotary r = {dims_times(g, n->in[7]->shape.dim[1], 2), node_int(n, "rotary_interleaved", 0) != 0};
   for (int i = 0; i < 2; i++) x[i] = rotary_compose(c, x[i], 2, cos, sin, r);
   return g->error->status;
 }

@@ -22,7 +22,7 @@ static Value *turned(Compose *c, Value *x, Value *cos, Value *sin, bool interlea
 /* cos or sin with an axis of one for the heads, and for the two of a pair. */
 static Value *angles_of(Compose *c, Value *x, int tokens, Rotary r) {
   Size zero = SIZE_NUMBER(0), rest = SIZE_NUMBER(-1), one = SIZE_NUMBER(1), half = SIZE_DIM(x, 2);
-  if (r.width) half = SIZE_NUMBER(r.width / 2);
+  if (r.width > 0) half = SIZE_NUMBER(r.width / 2);
   return compose_reshape(c, x, (Size[]){zero, tokens == 1 ? rest : one, tokens == 1 ? one : rest, half, one},
                          r.interleaved ? 5 : 4);
 }
@@ -31,8 +31,8 @@ Value *rotary_compose(Compose *c, Value *x, int tokens, Value *cos, Value *sin, 
   Graph *g = c->graph;
   if (!x || !cos || !sin) return NULL;
   Dim d = x->shape.dim[3], width = r.width ? r.width : d;
-  bool known = dim_is_number(d);
-  if ((r.width || known) && (width < 2 || width % 2 || (known && width > d)))
+  bool known = dim_is_number(d) && dim_is_number(width);
+  if (dim_is_number(width) && (width < 2 || width % 2 || (known && width > d)))
     return node_invalid(c->node, "%lld of the %lld numbers of a head are to be turned", (long long)width, (long long)d),
            NULL;
   if (known) r.width = width;
@@ -40,7 +40,10 @@ Value *rotary_compose(Compose *c, Value *x, int tokens, Value *cos, Value *sin, 
   sin = angles_of(c, sin, tokens, r);
   Value *p[2];
   if (width == d) return turned(c, x, cos, sin, r.interleaved);
-  Value *first = emit_ints(g, &width, 1), *sizes = emit_ints(g, (int64_t[]){width, d - width}, 2);
-  if (!known) sizes = joined(c, first, emit(g, "Sub", compose_dim(c, x, 3, true), first), 0);
+  Value *sizes = emit_ints(g, (int64_t[]){width, d - width}, 2);
+  if (!known) {
+    Value *first = compose_sizes(c, NULL, &(Size){cos, 3, 1, 2, 0}, 1);
+    sizes = joined(c, first, emit(g, "Sub", compose_dim(c, x, 3, true), first), 0);
+  }
   return compose_split(c, x, 3, sizes, 2, p) ? joined(c, turned(c, p[0], cos, sin, r.interleaved), p[1], 3) : NULL;
 }

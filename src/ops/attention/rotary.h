@@ -5,7 +5,8 @@
 #include "graph/compose.h"
 
 typedef struct Rotary {
-  int64_t width;    /* how many numbers of a head are rotated; the others stay as they are. 0: all */
+  int64_t width;    /* how many numbers of a head are rotated; the others stay as they are. 0: all; a symbol: for each
+                       angle two */
   bool interleaved; /* a pair are neighbours; else one is half the width away from the other */
 } Rotary;
 /* x (N, H, T, D) or (N, T, H, D), where `tokens` is the axis of T; cos and sin (N, T, width/2), or broadcasting to it.

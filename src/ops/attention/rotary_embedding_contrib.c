@@ -14,13 +14,11 @@ static Status rotary_embedding_contrib_compose(Compose *c) {
   for (int i = 1; i < 4; i++) TRY(node_want_rank(n, i, i == 1 ? 1 : 2, 2));
   int64_t heads = node_int(n, "num_heads", 0), width = node_int(n, "rotary_embedding_dim", 0);
   Dim half = n->in[2]->shape.dim[1], all = x->shape.dim[2];
-  if (flat && !heads) {
-    TRY(compose_want_number(c, 0, 2));
-    TRY(compose_want_number(c, 2, 1));
-    heads = half > 0 ? all / 2 / half : 0;
-  }
-  if (flat && (heads < 1 || !dim_divides(all, heads))) return node_invalid(n, "the heads of its input are not given");
-  if (flat) x = emit(g, "Reshape", x, emit_ints(g, (int64_t[]){0, 0, heads, -1}, 4));
+  Size zero = SIZE_NUMBER(0), rest = SIZE_NUMBER(-1), of_head = {n->in[2], 1, 1, 2, 0};
+  if (flat && !(heads ? dim_divides(all, heads) : dim_divides(all, 2 * half) || !dim_is_number(half)))
+    return node_invalid(n, "the heads of its input are not given");
+  if (flat)
+    x = compose_reshape(c, x, (Size[]){zero, zero, heads ? SIZE_NUMBER(heads) : rest, heads ? rest : of_head}, 4);
   if (places->shape.rank == 1 && x) {
     Value *tokens = compose_range(c, compose_dim(c, x, flat ? 1 : 2, false));
     places = emit(g, "Reshape", emit(g, "Add", tokens, emit(g, "Reshape", places, emit_ints(g, (int64_t[]){1}, 1))),

@@ -24,20 +24,19 @@ static Status causal_conv_compose(Compose *c) {
   bool silu;
   TRY(check(c->node, &silu));
   int known = dim_is_number(in[0]->shape.dim[1]) ? 0 : 1; /* of the two that have the channels */
-  TRY(compose_want_number(c, 1, 2));
-  TRY(compose_want_number(c, known, !known));
-  int64_t before = in[1]->shape.dim[2] - 1, channels = in[known]->shape.dim[!known];
-  AttrList group = ATTRS(attr_of_int("group", channels));
-  Value *x = past   ? emit_with(g, "Concat", ATTRS(attr_of_int("axis", 2)), past, in[0])
-           : before ? emit(g, "Pad", in[0], emit_ints(g, (int64_t[]){0, 0, before, 0, 0, 0}, 6))
-                    : in[0],
+  TRY(node_want_number(c->node, known, !known));
+  AttrList group = ATTRS(attr_of_int("group", in[known]->shape.dim[!known]));
+  Value *zeros = emit_ints(g, (int64_t[]){0, 0}, 2), *axis = emit_ints(g, (int64_t[]){2}, 1),
+        *before = emit(g, "Sub", compose_dim(c, in[1], 2, true), emit_ints(g, (int64_t[]){1}, 1));
+  AttrList along = ATTRS(attr_of_int("axis", past ? 2 : 0));
+  Value *x = past ? emit_with(g, "Concat", along, past, in[0])
+                  : emit(g, "Pad", in[0],
+                         emit_with(g, "Concat", along, zeros, before, zeros, emit_ints(g, (int64_t[]){0}, 1))),
         *y = bias ? emit_with(g, "Conv", group, x, in[1], bias) : emit_with(g, "Conv", group, x, in[1]);
   if (silu) y = emit_with(g, "QuickGelu", ATTRS(attr_of_float("alpha", 1)), y);
-  if (c->node->out_count > 1) {
-    int64_t from = before ? -before : INT64_MAX;
-    c->out[1] = emit(g, "Slice", x, emit_ints(g, &from, 1), emit_ints(g, (int64_t[]){INT64_MAX}, 1),
-                     emit_ints(g, (int64_t[]){2}, 1));
-  }
+  if (c->node->out_count > 1)
+    c->out[1] = emit(g, "Slice", x, emit(g, "Sub", compose_dim(c, x, 2, true), before),
+                     emit_ints(g, (int64_t[]){INT64_MAX}, 1), axis);
   return compose_done(c, y);
 }
 

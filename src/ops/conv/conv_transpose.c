@@ -4,6 +4,7 @@
 #include "graph/dims.h"
 #include "ops/conv/conv.h"
 #include "threads.h"
+#include <string.h>
 
 /* Sizes along one spatial dim: y = stride · (x - 1) + reach + more - pads, or y is given and the pads follow. */
 static Status sizes_of(const Node *n, WindowAttrs *w, int a, Dim x, int64_t more, const int64_t *given, Dim *y) {
@@ -29,7 +30,7 @@ static Status sizes_of(const Node *n, WindowAttrs *w, int a, Dim x, int64_t more
   return STATUS_OK;
 }
 
-/* Returns the pads as numbers, in whichever way they were given; `more` is output_padding. */
+/* Gives the pads as numbers, in whichever way they were given, or -1; `more` is output_padding. */
 static Status read_sizes(const Node *n, WindowAttrs *w, int64_t more[3], Shape *y) {
   const Shape *x = &n->in[0]->shape;
   int given_count;
@@ -43,7 +44,6 @@ static Status read_sizes(const Node *n, WindowAttrs *w, int64_t more[3], Shape *
       return node_fail(n, STATUS_OUT_OF_MEMORY, "an image of size %lld does not fit", (long long)x->dim[2 + a]);
     TRY(sizes_of(n, w, a, x->dim[2 + a], more[a], stated ? given : NULL, &y->dim[2 + a]));
   }
-  w->padding = PAD_EXPLICIT;
   return STATUS_OK;
 }
 
@@ -77,6 +77,7 @@ static Status conv_transpose_infer(Node *n) {
   if (!node_is_concrete(n)) return STATUS_OK;
   Conv3d *conv = NODE_PARAMS(n, Conv3d);
   if (!conv) return STATUS_OUT_OF_MEMORY;
+  attrs.padding = PAD_EXPLICIT;
   *conv = conv_of(n, &y, &n->in[1]->shape, &n->in[0]->shape, &attrs);
   TRY(conv_check_way(n, conv, CONV_INPUT));
   if (!conv3d_input_gradient_bytes(conv, &n->scratch_bytes))
@@ -101,22 +102,47 @@ static void conv_transpose_run(const Node *n) {
   if (has_in(n, 2)) threads_split(shape_span(y, 0, 2), threads_grain(shape_span(y, 2, y->rank)), add_bias, (void *)n);
 }
 
-/* The pads of the convolution from y to x, as numbers. y may extend beyond the last window (output_padding) by a stride
- * or more, which no Conv can do: that part of dy, to which no x contributes, is cut off. */
+static Value *emit_sizes(Graph *g, Value *v) {
+  return emit(g, "Slice", emit_shape(g, v), emit_ints(g, (int64_t[]){2}, 1), emit_ints(g, (int64_t[]){INT64_MAX}, 1));
+}
+
+static Value *emit_scaled(Graph *g, Value *v, const int64_t *times, int rank) {
+  return emit(g, "Mul", emit_sizes(g, v), emit_ints(g, times, rank));
+}
+
+/* dy in the frame from which a convolution without pads gives x: begin + y + end = stride · (x - 1) + reach. `begin` is
+ * given, or half of what y with output_padding has too little. */
+static Value *emit_framed(Grad *grad, const WindowAttrs *w, const int64_t *more, Value *begin) {
+  Graph *g = grad->graph;
+  int64_t fixed[3];
+  for (int a = 0; a < w->rank; a++) fixed[a] = 1 - w->stride[a] - w->dilation[a];
+  Value *dy = grad->dy[0], *none = emit_ints(g, (int64_t[]){0, 0}, 2);
+  Value *lack = emit(g, "Add", emit_scaled(g, grad->node->in[0], w->stride, w->rank),
+                     emit_scaled(g, grad->node->in[1], w->dilation, w->rank));
+  lack = emit(g, "Sub", emit(g, "Add", lack, emit_ints(g, fixed, w->rank)), emit_sizes(g, dy));
+  if (!begin) {
+    Value *total = emit(g, "Max", emit(g, "Add", lack, emit_ints(g, more, w->rank)), emit_int(g, 0));
+    begin = emit(g, "Div", total, emit_int(g, 2));
+    if (w->padding != PAD_SAME_UPPER) begin = emit(g, "Sub", total, begin);
+  }
+  Value *pads = emit_with(g, "Concat", ATTRS(attr_of_int("axis", 0)), none, begin, none, emit(g, "Sub", lack, begin));
+  return emit(g, "Pad", dy, pads);
+}
+
+/* dy for the convolution from y to x, and its pads as numbers. y may extend beyond the last window (output_padding) by
+ * a stride or more, which no Conv can do: that part of dy, to which no x contributes, is cut off. */
 static Value *emit_turned(Grad *grad, const WindowAttrs *w, const int64_t *more, int64_t pads[6]) {
-  int64_t starts[3] = {0}, ends[3], axes[3];
-  bool cut = false;
+  bool known = true, cut = false;
   for (int a = 0; a < w->rank; a++) {
     int64_t left = w->pad_end[a] - more[a];
-    bool over = left <= -w->stride[a];
+    known &= w->pad_begin[a] >= 0, cut |= left <= -w->stride[a];
     pads[a] = w->pad_begin[a];
     pads[w->rank + a] = left > 0 ? left : 0;
-    axes[a] = 2 + a, ends[a] = over ? left : INT64_MAX, cut |= over;
   }
-  Graph *g = grad->graph;
-  if (!cut) return grad->dy[0];
-  return emit(g, "Slice", grad->dy[0], emit_ints(g, starts, w->rank), emit_ints(g, ends, w->rank),
-              emit_ints(g, axes, w->rank));
+  if (known && !cut) return grad->dy[0];
+  Value *begin = known ? emit_ints(grad->graph, pads, w->rank) : NULL;
+  memset(pads, 0, 6 * sizeof *pads);
+  return emit_framed(grad, w, more, begin);
 }
 
 static Status conv_transpose_grad(Grad *grad) {
@@ -127,9 +153,8 @@ static Status conv_transpose_grad(Grad *grad) {
   Shape y;
   int64_t more[3], pads[6], axes[] = {0, 2, 3, 4};
   TRY(shapes_of(n, w, more, &y));
-  bool known = true, sized = true;
-  for (int a = 0; a < w->rank; a++) known &= w->pad_begin[a] >= 0, sized &= w->kernel[a] > 0;
-  if (!known) return node_fail(n, STATUS_UNSUPPORTED_OP, "its gradient needs the spatial sizes of X and W");
+  bool sized = true;
+  for (int a = 0; a < w->rank; a++) sized &= w->kernel[a] > 0;
   Value *dy = emit_turned(grad, w, more, pads);
   AttrList attrs = ATTRS(attr_of_ints("pads", pads, 2 * w->rank), attr_of_ints("strides", w->stride, w->rank),
                          attr_of_ints("dilations", w->dilation, w->rank), attr_of_int("group", node_int(n, "group", 1)),

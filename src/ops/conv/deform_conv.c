@@ -1,115 +1,110 @@
 /* DeformConv: a convolution in which each kernel cell looks at a place that is moved by an offset and weighted by a
  * mask, both of them inputs. GridSample reads X at these places, the rest is a matrix product. */
 #include "graph/compose.h"
+#include "graph/dims.h"
 #include "ops/conv/window.h"
 
-typedef struct Deform {
-  WindowAttrs w;
-  int64_t group, offset_group, channels, features, cells, points, out[3];
-  int rank;
-} Deform;
+enum { DEFORM_RANK_MAX = 3 };
 
-static Status read_channels(Compose *c, Deform *d) {
-  Node *n = c->node;
-  const Shape *x = compose_shape(c, 0), *w = compose_shape(c, 1);
-  d->group = node_int(n, "group", 1), d->offset_group = node_int(n, "offset_group", 1);
-  TRY(compose_want_number(c, 0, 1));
-  for (int i = 0; i < d->rank + 2; i++) TRY(compose_want_number(c, 1, i));
-  for (int i = 1; i < compose_shape(c, 2)->rank; i++) TRY(compose_want_number(c, 2, i));
-  d->channels = x->dim[1], d->features = w->dim[0];
-  bool fit = d->group > 0 && d->offset_group > 0 && d->channels % d->group == 0 && d->features % d->group == 0 &&
-             d->channels % d->offset_group == 0;
-  if (!fit || w->dim[1] != d->channels / d->group)
-    return node_invalid(n, "%lld channels, W for %lld of them, group %lld and offset_group %lld do not fit",
-                        (long long)d->channels, (long long)w->dim[1], (long long)d->group, (long long)d->offset_group);
-  return STATUS_OK;
-}
-
-static Status read_places(Compose *c, Deform *d) {
-  Node *n = c->node;
-  const Shape *x = compose_shape(c, 0), *offset = compose_shape(c, 2);
-  d->cells = d->points = 1;
-  for (int a = 0; a < d->rank; a++) {
-    TRY(compose_want_number(c, 0, 2 + a));
-    TRY(window_out_dim(n, &d->w, a, x->dim[2 + a], &d->out[a]));
-    if (offset->rank != x->rank || !dim_is_number(offset->dim[2 + a]) || offset->dim[2 + a] != d->out[a])
-      return node_invalid(n, "the offset must have size %lld along spatial dimension %d", (long long)d->out[a], a);
-    d->cells *= d->w.kernel[a], d->points *= d->out[a];
-    if (d->cells > INT32_MAX || d->points > INT32_MAX)
-      return node_fail(n, STATUS_OUT_OF_MEMORY, "its picture is too large");
-  }
-  if (d->cells * d->points > 1 << 26) return node_fail(n, STATUS_OUT_OF_MEMORY, "its picture is too large");
-  if (offset->dim[1] != d->offset_group * d->cells * d->rank)
-    return node_invalid(n, "the offset has %lld channels, %lld are wanted", (long long)offset->dim[1],
-                        (long long)(d->offset_group * d->cells * d->rank));
-  return STATUS_OK;
-}
-
-static Status read_deform(Compose *c, Deform *d) {
+static Status check(Compose *c, int rank, WindowAttrs *window, int64_t group, int64_t offset_group) {
   Node *n = c->node;
   for (int i = 0; i < 5; i++) TRY(node_want_float(n, i));
-  TRY(node_want_rank(n, 0, 4, 5));
-  *d = (Deform){.rank = compose_shape(c, 0)->rank - 2};
-  TRY(node_want_rank(n, 1, d->rank + 2, d->rank + 2));
-  TRY(read_channels(c, d));
-  TRY(window_attrs(n, d->rank, compose_shape(c, 1)->dim + 2, &d->w));
-  return read_places(c, d);
-}
-
-/* Number a of each place (cells, points, rank) that the kernel looks at before it is moved, counted from the last dim;
- * as GridSample has it: from -1 to 1. */
-static Value *emit_base(Compose *c, const Deform *d) {
-  const Shape *x = compose_shape(c, 0);
-  size_t all = (size_t)(d->cells * d->points);
-  float *base = arena_alloc_array(c->graph->arena, all, (size_t)d->rank * sizeof *base);
-  for (size_t i = 0; base && i < all; i++) {
-    int64_t cell = (int64_t)i / d->points, point = (int64_t)i % d->points;
-    for (int a = d->rank - 1; a >= 0; a--) {
-      int64_t at = point % d->out[a] * d->w.stride[a] - d->w.pad_begin[a] + cell % d->w.kernel[a] * d->w.dilation[a];
-      base[i * (size_t)d->rank + (size_t)(d->rank - 1 - a)] = (float)(2 * at + 1) / (float)x->dim[2 + a] - 1;
-      cell /= d->w.kernel[a], point /= d->out[a];
-    }
+  TRY(node_want_rank(n, 0, 4, DEFORM_RANK_MAX + 2));
+  for (int i = 1; i < 3; i++) TRY(node_want_rank(n, i, rank + 2, rank + 2));
+  TRY(window_attrs(n, rank, compose_shape(c, 1)->dim + 2, window));
+  const Shape *x = compose_shape(c, 0), *w = compose_shape(c, 1), *offset = compose_shape(c, 2);
+  Dim channels = x->dim[1], numbers = offset_group * rank; /* of the offset, for each place of the output */
+  bool fit = group > 0 && offset_group > 0 && dim_divides(channels, group) && dim_divides(w->dim[0], group) &&
+             dim_divides(channels, offset_group) && dims_meet(w->dim[1], channels / group);
+  if (!fit)
+    return node_invalid(n, "%lld channels, W for %lld of them, group %lld and offset_group %lld do not fit",
+                        (long long)channels, (long long)w->dim[1], (long long)group, (long long)offset_group);
+  for (int a = 0; a < rank; a++) {
+    Dim out;
+    TRY(window_out_dim(n, window, a, x->dim[2 + a], &out));
+    if (!dims_meet(offset->dim[2 + a], out))
+      return node_invalid(n, "the offset must have size %lld along spatial dimension %d", (long long)out, a);
+    numbers *= window->kernel[a]; /* 0: W has not said it yet */
   }
-  Shape shape = SHAPE(d->cells, d->points, d->rank);
-  return base ? emit_floats(c->graph, base, &shape) : NULL;
+  if (numbers && !dims_meet(offset->dim[1], numbers))
+    return node_invalid(n, "the offset has %lld channels, %lld are wanted", (long long)offset->dim[1],
+                        (long long)numbers);
+  return STATUS_OK;
 }
 
-static Value *reshape(Graph *g, Value *x, const int64_t *dims, int count) {
-  return emit(g, "Reshape", x, emit_ints(g, dims, count));
+/* x in the shape whose dims the letters name: of sizes['n' - 'a'] and so on. */
+static Value *shaped(Compose *c, const Size *sizes, const char *letters, int count, Value *x) {
+  Size named[RANK_MAX];
+  for (int i = 0; i < count; i++) named[i] = sizes[letters[i] - 'a'];
+  return compose_reshape(c, x, named, count);
 }
-#define RESHAPE(g, x, ...)                                                                                             \
-  reshape(g, x, (int64_t[]){__VA_ARGS__}, (int)(sizeof((int64_t[]){__VA_ARGS__}) / sizeof(int64_t)))
+#define SHAPED(letters, x) shaped(c, sizes, letters, sizeof letters - 1, x)
+
+/* 0, step … along a dim of `of`, with `after` dims of size 1 behind. */
+static Value *emit_steps(Compose *c, Value *of, int axis, int64_t step, int after) {
+  static const int64_t dims[] = {-1, 1, 1, 1, 1, 1, 1};
+  Graph *g = c->graph;
+  Value *steps = emit(g, "Mul", compose_range(c, compose_dim(c, of, axis, false)), emit_int(g, step));
+  return emit(g, "Reshape", steps, emit_ints(g, dims, 1 + after));
+}
+
+/* Offsets (N · offset_group, k0, k1, 1, y0, y1) along dim a in pixels, as GridSample has places: from -1 to 1. Before it
+ * is moved, cell k of the kernel looks at place y · stride - pad + k · dilation. */
+static Value *emit_places(Compose *c, const WindowAttrs *w, int a, Value *offset) {
+  Graph *g = c->graph;
+  Value **in = c->node->in, *size = compose_cast(c, compose_dim(c, in[0], 2 + a, false), DTYPE_FLOAT32);
+  Value *base = emit(g, "Add", emit_steps(c, in[1], 2 + a, 2 * w->dilation[a], 2 * w->rank - a),
+                     emit_steps(c, in[2], 2 + a, 2 * w->stride[a], w->rank - 1 - a));
+  base = compose_cast(c, emit(g, "Add", base, emit_int(g, 1 - 2 * w->pad_begin[a])), DTYPE_FLOAT32);
+  base = emit(g, "Sub", emit(g, "Div", base, size), emit_float(g, 1));
+  return emit(g, "Add", emit(g, "Mul", offset, emit(g, "Div", emit_float(g, 2), size)), base);
+}
 
 /* The grid (N · offset_group, cells, points[, 1], rank): offsets are (N, offset_group · cells · rank, points) in
  * pixels, the first dim first. */
-static Value *emit_grid(Compose *c, const Deform *d) {
+static Value *emit_grid(Compose *c, const WindowAttrs *w, const Size *sizes) {
+  static const int64_t ones[] = {1, 1, 1};
   Graph *g = c->graph;
-  float scale[3];
-  int64_t turned[] = {2, 1, 0};
-  for (int a = 0; a < d->rank; a++) scale[d->rank - 1 - a] = 2 / (float)compose_shape(c, 0)->dim[2 + a];
-  Shape shape = SHAPE(d->rank);
-  Value *offset = RESHAPE(g, c->node->in[2], -1, d->cells, d->rank, d->points);
-  offset = emit_with(g, "Transpose", ATTRS(attr_of_ints("perm", (int64_t[]){0, 1, 3, 2}, 4)), offset);
-  offset = emit_with(g, "Gather", ATTRS(attr_of_int("axis", 3)), offset, emit_ints(g, turned + 3 - d->rank, d->rank));
-  Value *grid = emit(g, "Add", emit(g, "Mul", offset, emit_floats(g, scale, &shape)), emit_base(c, d));
-  return d->rank == 2 ? grid : RESHAPE(g, grid, -1, d->cells, d->points, 1, 3);
+  int rank = w->rank;
+  Value *parts[DEFORM_RANK_MAX], *turned[DEFORM_RANK_MAX], *offset = c->node->in[2];
+  offset = rank == 2 ? SHAPED("nklrij", offset) : SHAPED("nklmrijh", offset);
+  if (!compose_split(c, offset, 1 + rank, emit_ints(g, ones, rank), rank, parts)) return NULL;
+  for (int a = 0; a < rank; a++) turned[rank - 1 - a] = emit_places(c, w, a, parts[a]);
+  Value *grid = SHAPED("ncrp", emit_first(g, "Concat", ATTRS(attr_of_int("axis", 1 + rank)), turned, rank));
+  grid = emit_with(g, "Transpose", ATTRS(attr_of_ints("perm", (int64_t[]){0, 1, 3, 2}, 4)), grid);
+  return rank == 2 ? grid : SHAPED("ncpor", grid);
 }
 
 static Status deform_conv_compose(Compose *c) {
   Graph *g = c->graph;
-  Deform d;
-  TRY(read_deform(c, &d));
-  const Shape *x = compose_shape(c, 0);
-  Value *bias = compose_in(c, 3), *mask = compose_in(c, 4);
-  int64_t pictures[5] = {-1, d.channels / d.offset_group}, out[5] = {0, d.features};
-  for (int a = 0; a < d.rank; a++) pictures[2 + a] = x->dim[2 + a], out[2 + a] = d.out[a];
-  Value *seen = emit(g, "GridSample", reshape(g, c->node->in[0], pictures, x->rank), emit_grid(c, &d));
-  seen = RESHAPE(g, seen, -1, d.channels / d.offset_group, d.cells, d.points);
-  if (mask) seen = emit(g, "Mul", seen, RESHAPE(g, mask, -1, 1, d.cells, d.points));
-  seen = RESHAPE(g, seen, -1, d.group, d.channels / d.group * d.cells, d.points);
-  Value *weights = RESHAPE(g, c->node->in[1], d.group, d.features / d.group, d.channels / d.group * d.cells);
-  Value *y = reshape(g, emit(g, "MatMul", weights, seen), (out[0] = -1, out), x->rank);
-  if (bias) y = emit(g, "Add", y, reshape(g, bias, (int64_t[]){-1, 1, 1, 1}, d.rank + 1));
+  Node *n = c->node;
+  int64_t group = node_int(n, "group", 1), offset_group = node_int(n, "offset_group", 1);
+  int rank = compose_shape(c, 0)->rank - 2;
+  WindowAttrs window;
+  TRY(check(c, rank, &window, group, offset_group));
+  Value *x = n->in[0], *w = n->in[1], *offset = n->in[2], *bias = compose_in(c, 3), *mask = compose_in(c, 4);
+  /* i j h: the output; k l m: the kernel; x y z: the picture */
+  Size sizes[26] = {['n' - 'a'] = SIZE_NUMBER(-1),
+                    ['o' - 'a'] = SIZE_NUMBER(1),
+                    ['r' - 'a'] = SIZE_NUMBER(rank),
+                    ['g' - 'a'] = SIZE_NUMBER(group),
+                    ['c' - 'a'] = {w, 2, rank, 1, 0},
+                    ['d' - 'a'] = {w, 1, 1 + rank, 1, 0},
+                    ['e' - 'a'] = {x, 1, 1, 1, offset_group},
+                    ['f' - 'a'] = SIZE_DIM(w, 0),
+                    ['s' - 'a'] = {w, 0, 1, 1, group},
+                    ['p' - 'a'] = {offset, 2, rank, 1, 0}};
+  for (int a = 0; a < rank; a++) {
+    sizes["ijh"[a] - 'a'] = SIZE_DIM(offset, 2 + a);
+    sizes["klm"[a] - 'a'] = SIZE_DIM(w, 2 + a);
+    sizes["xyz"[a] - 'a'] = SIZE_DIM(x, 2 + a);
+  }
+  Value *seen = emit(g, "GridSample", shaped(c, sizes, "nexyz", rank + 2, x), emit_grid(c, &window, sizes));
+  seen = SHAPED("necp", seen);
+  if (mask) seen = emit(g, "Mul", seen, SHAPED("nocp", mask));
+  seen = emit(g, "MatMul", SHAPED("gsd", w), SHAPED("ngdp", seen));
+  Value *y = shaped(c, sizes, "nfijh", rank + 2, seen);
+  if (bias) y = emit(g, "Add", y, shaped(c, sizes, "nooo", rank + 1, bias));
   return compose_done(c, y);
 }
 

@@ -5,17 +5,16 @@
 
 static Status gather_nd_infer(Node *n) {
   Shape y;
-  int64_t batch_dims = node_int(n, "batch_dims", 0);
   if (dtype_bytes(n->in[0]->type) == 0)
     return node_fail(n, STATUS_UNSUPPORTED_OP, "it does not pick %s", dtype_name(n->in[0]->type));
-  TRY(nd_index_infer(n, &n->in[0]->shape, 1, batch_dims < 0 || batch_dims > RANK_MAX ? -1 : (int)batch_dims, &y));
+  TRY(nd_index_infer(n, &n->in[0]->shape, node_int(n, "batch_dims", 0), 0, &y));
   return node_output(n, 0, n->in[0]->type, &y);
 }
 
 static void gather_nd_run(const Node *n) {
   const Value *x = n->in[0];
-  size_t rows = nd_index_rows(n, 1), slice = nd_index_slice(n, &x->shape), item = dtype_bytes(x->type);
-  NdIndexRun run = nd_index_run(n, &x->shape, 1);
+  size_t rows = nd_index_rows(n), slice = nd_index_slice(n, &x->shape), item = dtype_bytes(x->type);
+  NdIndexRun run = nd_index_run(n, &x->shape);
   char *y = n->out[0]->data;
   for (size_t r = 0; r < rows && slice; r++, y += slice * item) {
     ptrdiff_t at = nd_index_at(&run, r);

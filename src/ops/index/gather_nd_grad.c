@@ -9,7 +9,6 @@
 static Status gather_nd_grad_infer(Node *n) {
   const Dim *dims;
   Shape dx = {0}, slices;
-  int64_t batch_dims = node_int(n, "batch_dims", 0);
   TRY(node_want_float(n, 2));
   TRY(dims_known(n, 0, &dims, &dx.rank));
   if (dx.rank > RANK_MAX) return node_invalid(n, "the shape has %d dimensions, we have up to %d", dx.rank, RANK_MAX);
@@ -18,15 +17,14 @@ static Status gather_nd_grad_infer(Node *n) {
     if (!dim_is_number(dx.dim[i]) && !dim_is_symbol(dx.dim[i]))
       return node_invalid(n, "dim %d of the shape is negative", i);
   }
-  TRY(nd_index_infer(n, &dx, 1, batch_dims < 0 || batch_dims > RANK_MAX ? -1 : (int)batch_dims, &slices));
-  TRY(nd_index_want(n, 2, &slices));
+  TRY(nd_index_infer(n, &dx, node_int(n, "batch_dims", 0), 2, &slices));
   return node_output(n, 0, DTYPE_FLOAT32, &dx);
 }
 
 static void gather_nd_grad_run(const Node *n) {
   const Shape *x = &n->out[0]->shape;
-  size_t rows = nd_index_rows(n, 1), slice = nd_index_slice(n, x);
-  NdIndexRun run = nd_index_run(n, x, 1);
+  size_t rows = nd_index_rows(n), slice = nd_index_slice(n, x);
+  NdIndexRun run = nd_index_run(n, x);
   const float *dy = in_f32(n, 2);
   float *dx = out_f32(n, 0);
   if (out_count(n, 0)) memset(dx, 0, out_count(n, 0) * sizeof *dx);

@@ -9,12 +9,11 @@ typedef struct NdIndex {
   int batch_dims, depth; /* depth is k */
 } NdIndex;
 
-/* Checks input `indices` against a data shape; params; the shape of all the slices. */
-Status nd_index_infer(Node *n, const Shape *data, int indices, int batch_dims, Shape *slices);
-/* Refuses when `came` cannot be of the shape `wanted`. */
-Status nd_index_want(const Node *n, int input, const Shape *wanted);
+/* Checks the indices, input 1, against a data shape; params; the shape of all the slices, which input `given` (0: none)
+ * has. Its rank tells k where the last dim of the indices is a symbol. */
+Status nd_index_infer(Node *n, const Shape *data, int64_t batch_dims, int given, Shape *slices);
 /* How many slices, and elements in each. */
-size_t nd_index_rows(const Node *n, int indices);
+size_t nd_index_rows(const Node *n);
 size_t nd_index_slice(const Node *n, const Shape *data);
 
 /* What of the shapes nd_index_at needs, read once. */
@@ -25,7 +24,7 @@ typedef struct NdIndexRun {
   int64_t dim[RANK_MAX];
 } NdIndexRun;
 
-NdIndexRun nd_index_run(const Node *n, const Shape *data, int indices);
+NdIndexRun nd_index_run(const Node *n, const Shape *data);
 
 /* The element of the data at which slice `row` begins, -1 when it is out of range. */
 static inline ptrdiff_t nd_index_at(const NdIndexRun *r, size_t row) {

@@ -76,7 +76,7 @@ static void scatter_elements_run(const Node *n) {
 }
 
 static Status scatter_elements_grad(Grad *g) {
-  return scatter_grad(g, "GatherElements", ATTRS(attr_of_int("axis", elements_axis(g->node))));
+  return scatter_grad(g, "GatherElements", g->node->in[1], ATTRS(attr_of_int("axis", elements_axis(g->node))));
 }
 
 OPERATOR(scatter_elements) = {

@@ -11,8 +11,7 @@ static Status scatter_nd_infer(Node *n) {
   Shape slices;
   ScatterKind kind;
   TRY(scatter_infer(n, &kind));
-  TRY(nd_index_infer(n, &n->in[0]->shape, 1, 0, &slices));
-  TRY(nd_index_want(n, 2, &slices));
+  TRY(nd_index_infer(n, &n->in[0]->shape, 0, 2, &slices));
   return node_output(n, 0, n->in[0]->type, &n->in[0]->shape);
 }
 
@@ -32,11 +31,11 @@ static void add_numbers(const Node *n, const NdIndexRun *run, size_t rows, const
 
 static void scatter_nd_run(const Node *n) {
   const Value *data = n->in[0];
-  size_t item = dtype_bytes(data->type), rows = nd_index_rows(n, 1), slice = nd_index_slice(n, &data->shape);
+  size_t item = dtype_bytes(data->type), rows = nd_index_rows(n), slice = nd_index_slice(n, &data->shape);
   const char *from = n->in[2]->data;
   char *y = n->out[0]->data;
   ScatterKind kind = scatter_kind(n);
-  NdIndexRun run = nd_index_run(n, &data->shape, 1);
+  NdIndexRun run = nd_index_run(n, &data->shape);
   if (out_count(n, 0) && y != data->data) memmove(y, data->data, out_count(n, 0) * item);
   if (kind == SCATTER_ADD && slice == 1 && data->type == DTYPE_FLOAT32) {
     add_numbers(n, &run, rows, (const float *)from, (float *)y);
@@ -49,7 +48,15 @@ static void scatter_nd_run(const Node *n) {
   }
 }
 
-static Status scatter_nd_grad(Grad *g) { return scatter_grad(g, "GatherND", NO_ATTRS); }
+/* GatherND wants the last dim of the indices as a number. */
+static Status scatter_nd_grad(Grad *g) {
+  Value *at = g->node->in[1];
+  int64_t dims[RANK_MAX] = {0};
+  int last = at->shape.rank - 1;
+  dims[last] = ((const NdIndex *)g->node->params)->depth;
+  if (!dim_is_number(at->shape.dim[last])) at = emit(g->graph, "Reshape", at, emit_ints(g->graph, dims, last + 1));
+  return scatter_grad(g, "GatherND", at, NO_ATTRS);
+}
 
 OPERATOR(scatter_nd) = {
     .name = "ScatterND",

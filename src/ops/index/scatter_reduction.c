@@ -10,6 +10,7 @@
 typedef struct Picks {
   Grad *grad;
   const char *gather;
+  Value *at;
   AttrList attrs;
 } Picks;
 
@@ -101,17 +102,14 @@ void scatter_row(ScatterKind kind, DType type, void *to_, const void *from_, siz
 
 /* ---- gradients ---- */
 
-static Value *gather(const Picks *p, Value *x) {
-  const Grad *g = p->grad;
-  return emit_with(g->graph, p->gather, p->attrs, x, g->node->in[1]);
-}
+static Value *gather(const Picks *p, Value *x) { return emit_with(p->grad->graph, p->gather, p->attrs, x, p->at); }
 
 static Value *scatter(const Picks *p, Value *data, Value *updates, const char *reduction) {
   const Node *n = p->grad->node;
   Attr attrs[2] = {attr_of_string("reduction", reduction)};
   for (int i = 0; i < p->attrs.count; i++) attrs[1 + i] = p->attrs.items[i];
   AttrList all = {attrs, 1 + p->attrs.count};
-  return emit_with(p->grad->graph, n->op->name, all, data, n->in[1], updates);
+  return emit_with(p->grad->graph, n->op->name, all, data, p->at, updates);
 }
 
 static Value *as_float(Graph *g, Value *truths) {
@@ -148,17 +146,17 @@ static Status product_grad(const Picks *p) {
   return STATUS_OK;
 }
 
-Status scatter_grad(Grad *g, const char *gather_op, AttrList attrs) {
+Status scatter_grad(Grad *g, const char *gather_op, Value *at, AttrList attrs) {
   Node *n = g->node;
   Value *dy = g->dy[0];
   ScatterKind kind = scatter_kind(n);
-  Picks p = {g, gather_op, attrs};
+  Picks p = {g, gather_op, at, attrs};
   if (kind == SCATTER_MUL) return product_grad(&p);
   if (kind > SCATTER_MUL) return extreme_grad(&p);
   if (g->want[0] && kind == SCATTER_ADD) g->dx[0] = dy;
   else if (g->want[0]) {
     Value *zeros = emit(g->graph, "ConstantOfShape", emit_shape(g->graph, n->in[2]));
-    g->dx[0] = emit_with(g->graph, n->op->name, attrs, dy, n->in[1], zeros);
+    g->dx[0] = emit_with(g->graph, n->op->name, attrs, dy, at, zeros);
   }
   if (g->want[2]) g->dx[2] = gather(&p, dy);
   return STATUS_OK;

@@ -25,7 +25,7 @@ static Status conv_integer_compose(Compose *c) {
   const Shape *w = compose_shape(c, 1);
   int64_t groups = node_int(n, "group", 1);
   TRY(node_want_rank(n, 1, 3, RANK_MAX));
-  for (int i = 0; i < w->rank; i++) TRY(compose_want_number(c, 1, i));
+  for (int i = 0; i < w->rank; i++) TRY(node_want_number(c->node, 1, i));
   if (groups < 1 || w->dim[0] % groups)
     return node_invalid(n, "group %lld does not divide the %lld features", (long long)groups, (long long)w->dim[0]);
   int64_t step = EXACT_PRODUCTS / (int64_t)(shape_span(w, 2, w->rank) ? shape_span(w, 2, w->rank) : 1),

@@ -9,7 +9,7 @@ static Status mat_mul_integer_compose(Compose *c) {
   Value *w = c->node->in[1];
   Dim depth = x->shape.rank ? x->shape.dim[x->shape.rank - 1] : 1;
   if (!dim_is_number(depth)) depth = w->shape.rank ? w->shape.dim[w->shape.rank > 1 ? w->shape.rank - 2 : 0] : 1;
-  if (!dim_is_number(depth)) TRY(compose_want_number(c, 0, x->shape.rank - 1));
+  if (!dim_is_number(depth)) TRY(node_want_number(c->node, 0, x->shape.rank - 1));
   Value *a = integer_centered(c, x, compose_in(c, 2), x->shape.rank > 1),
         *b = integer_centered(c, w, compose_in(c, 3), 0), *y = NULL;
   int64_t of_a = -1, of_b = w->shape.rank > 1 ? -2 : -1;

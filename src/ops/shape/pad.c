@@ -13,7 +13,7 @@ typedef enum PadMode { PAD_CONSTANT, PAD_REFLECT, PAD_EDGE, PAD_WRAP, PAD_MODES 
 
 typedef struct Pad {
   PadMode mode;
-  bool known;
+  bool known; /* all are numbers; before a run some may be symbols */
   int64_t begin[RANK_MAX], end[RANK_MAX];
 } Pad;
 
@@ -44,14 +44,12 @@ static Status read_widths(Node *n, Pad *p) {
   if (!has_in(n, 1)) return node_invalid(n, "input 1, the widths, must be there");
   TRY(node_want_type(n, 1, DTYPE_INT64));
   TRY(dims_known(n, 1, &widths, &count));
-  if (!widths) return STATUS_OK; /* later */
   if (count != 2 * axis_count) return node_invalid(n, "it has %d widths for %d dimensions", count, axis_count);
-  for (int i = 0; i < count; i++)
-    if (dim_is_symbol(widths[i])) return STATUS_OK;
   p->known = true;
   for (int i = 0; i < axis_count; i++) {
-    Dim begin = widths[i], end = widths[axis_count + i];
-    if (begin < -INT32_MAX || begin > INT32_MAX || end < -INT32_MAX || end > INT32_MAX)
+    Dim begin = widths ? widths[i] : SYMBOL_0, end = widths ? widths[axis_count + i] : SYMBOL_0;
+    if (dim_is_symbol(begin) || dim_is_symbol(end)) begin = SYMBOL_0, p->known = false;
+    else if (begin < -INT32_MAX || begin > INT32_MAX || end < -INT32_MAX || end > INT32_MAX)
       return node_invalid(n, "dim %d is padded by %lld and %lld", axes[i], (long long)begin, (long long)end);
     p->begin[axes[i]] = begin;
     p->end[axes[i]] = end;
@@ -61,7 +59,8 @@ static Status read_widths(Node *n, Pad *p) {
 
 static Status padded_dim(const Node *n, const Pad *p, int i, Dim size, Dim *out) {
   int64_t begin = p->begin[i], end = p->end[i];
-  if (!p->known || (!dim_is_number(size) && (begin || end))) return *out = graph_fresh_dim(n->graph), STATUS_OK;
+  if (dim_is_symbol(begin) || (!dim_is_number(size) && (begin || end)))
+    return *out = graph_fresh_dim(n->graph), STATUS_OK;
   *out = size;
   if (!dim_is_number(size)) return STATUS_OK;
   if (size > INT64_MAX / 2) return node_invalid(n, "its output is too large");
@@ -188,10 +187,13 @@ static Value *sources_of(Graph *g, const Node *n, int axis) {
   const Pad *p = n->params;
   Dim size = n->in[0]->shape.dim[axis], count = n->out[0]->shape.dim[axis];
   Compose c = {.graph = g};
-  if (!dim_is_number(size) || count > INT32_MAX)
+  if (!p->known || !dim_is_number(size) || count > INT32_MAX) {
+    Value *widths = p->known
+                      ? emit_ints(g, (int64_t[]){p->begin[axis], p->end[axis]}, 2)
+                      : emit(g, "Gather", n->in[1], emit_ints(g, (int64_t[]){axis, axis + n->in[0]->shape.rank}, 2));
     return emit_with(g, "Pad", ATTRS(attr_of_string("mode", node_string(n, "mode", ""))),
-                     compose_range(&c, compose_dim(&c, n->in[0], axis, false)),
-                     emit_ints(g, (int64_t[]){p->begin[axis], p->end[axis]}, 2));
+                     compose_range(&c, compose_dim(&c, n->in[0], axis, false)), widths);
+  }
   int64_t *sources = ARENA_ARRAY(g->arena, int64_t, count);
   for (int64_t i = 0; sources && i < count; i++) sources[i] = source_of(p->mode, i, p->begin[axis], size);
   return sources ? emit_ints(g, sources, (int)count) : NULL;
@@ -216,11 +218,12 @@ static Status pad_grad(Grad *g) {
   const Pad *p = n->params;
   const Shape *x = &n->in[0]->shape;
   int64_t back[2 * RANK_MAX];
-  if (!p->known) return node_fail(n, STATUS_UNSUPPORTED_OP, "its gradient needs to know the widths");
+  if (!p->known && has_in(n, 3)) return node_fail(n, STATUS_UNSUPPORTED_OP, "its gradient needs to know the widths");
   if (n->in_count > 2 && g->want[2]) return node_fail(n, STATUS_UNSUPPORTED_OP, "its constant value has no gradient");
   Value *d = g->dy[0];
   for (int i = 0; i < x->rank; i++) back[i] = -p->begin[i], back[x->rank + i] = -p->end[i];
-  if (p->mode == PAD_CONSTANT) d = emit(g->graph, "Pad", d, emit_ints(g->graph, back, 2 * x->rank));
+  if (p->mode == PAD_CONSTANT)
+    d = emit(g->graph, "Pad", d, p->known ? emit_ints(g->graph, back, 2 * x->rank) : emit(g->graph, "Neg", n->in[1]));
   for (int i = x->rank - 1; i >= 0 && p->mode != PAD_CONSTANT; i--) {
     if (!p->begin[i] && !p->end[i]) continue;
     d = axis_gradient(g, d, i);

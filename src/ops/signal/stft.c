@@ -10,18 +10,17 @@ static Status known_number(Node *n, int input, Dim *out) {
   return *out = dims[0], STATUS_OK;
 }
 
+static Value *emit_range(Compose *c, Value *count) {
+  return compose_range(c, emit(c->graph, "Reshape", count, emit_ints(c->graph, NULL, 0)));
+}
+
 /* Places (frames, length) of the frames in the signal. */
-static Value *emit_places(Compose *c, Value *signal, Dim step, Dim length) {
+static Value *emit_places(Compose *c, Value *signal, Dim step, Value *length) {
   Graph *g = c->graph;
-  Value *starts = emit(g, "Sub", compose_dim(c, signal, 1, true), emit_ints(g, &length, 1));
+  Value *starts = emit(g, "Sub", compose_dim(c, signal, 1, true), length);
   Value *frames = emit(g, "Add", emit(g, "Div", starts, emit_ints(g, &step, 1)), emit_ints(g, (int64_t[]){1}, 1));
-  Value *first = emit(g, "Mul", compose_range(c, emit(g, "Reshape", frames, emit_ints(g, NULL, 0))),
-                      emit_ints(g, &step, 1));
-  int64_t *within = ARENA_ARRAY(g->arena, int64_t, length);
-  for (Dim i = 0; within && i < length; i++) within[i] = i;
-  return within ? emit(g, "Add", emit(g, "Reshape", first, emit_ints(g, (int64_t[]){-1, 1}, 2)),
-                       emit_ints(g, within, (int)length))
-                : NULL;
+  Value *first = emit(g, "Mul", emit_range(c, frames), emit_ints(g, &step, 1));
+  return emit(g, "Add", emit(g, "Reshape", first, emit_ints(g, (int64_t[]){-1, 1}, 2)), emit_range(c, length));
 }
 
 static Status stft_compose(Compose *c) {
@@ -36,19 +35,16 @@ static Status stft_compose(Compose *c) {
   TRY(known_number(n, 1, &step));
   if (!window && !has_in(n, 3)) return node_invalid(n, "neither window nor frame_length is given");
   if (has_in(n, 3)) TRY(known_number(n, 3, &length));
-  if (!has_in(n, 3)) {
-    TRY(compose_want_number(c, 2, 0));
-    length = window->shape.dim[0];
-  }
+  else length = window->shape.dim[0];
   Dim size = signal->shape.dim[1], weights = window ? window->shape.dim[0] : length;
   if (length > 1 << 24 || !dims_meet(weights, length) || (dim_is_number(size) && size < length))
     return node_invalid(n, "frames of %lld numbers, a window of %lld and a signal of %lld do not fit",
                         (long long)length, (long long)weights, (long long)size);
-  bool onesided = node_int(n, "onesided", 1) != 0; /* of real numbers alone */
-  if (onesided && signal->shape.rank == 3) TRY(compose_want_number(c, 0, 2));
+  bool onesided = node_int(n, "onesided", 1) != 0; /* of real numbers alone, for which a symbol is taken */
   bool complex = signal->shape.rank == 3 && signal->shape.dim[2] == 2;
   if (signal->shape.rank == 2) signal = emit(g, "Reshape", signal, emit_ints(g, (int64_t[]){0, 0, 1}, 3));
-  Value *frames = emit_with(g, "Gather", ATTRS(attr_of_int("axis", 1)), signal, emit_places(c, signal, step, length));
+  Value *sizes = dim_is_number(length) ? emit_ints(g, &length, 1) : compose_dim(c, window, 0, true);
+  Value *frames = emit_with(g, "Gather", ATTRS(attr_of_int("axis", 1)), signal, emit_places(c, signal, step, sizes));
   if (window) frames = emit(g, "Mul", frames, emit(g, "Reshape", window, emit_ints(g, (int64_t[]){-1, 1}, 2)));
   Attr attrs[] = {attr_of_int("onesided", !complex && onesided), attr_of_int("axis", 2)};
   bool as_input = graph_opset(g, "") >= 20;
