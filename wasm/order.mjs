@@ -7,7 +7,7 @@ import { leb, Reader, SECTION, sectionsOf, withSections } from '../js/cli/shrink
 
 const ONE_BYTE = 128;
 /** Two functions are alike in the runs of so many bytes that both have. */
-const RUN = 5;
+const RUN = 4;
 /** A run that so many functions have says nothing, and takes long. */
 const COMMON = 3000;
 
@@ -61,7 +61,7 @@ function mostCalled(bodies, imported) {
 function runsOf(bytes, start, end) {
   const view = new DataView(bytes.buffer, bytes.byteOffset);
   const runs = new Set();
-  for (let at = start; at + RUN <= end; at++) runs.add(view.getUint32(at) * 256 + view.getUint8(at + 4));
+  for (let at = start; at + RUN <= end; at++) runs.add(view.getUint32(at));
   return runs;
 }
 
