@@ -89,7 +89,8 @@ static bool is_close(double got, double wanted, Tolerance t) {
 
 static bool is_same(DType type, const void *got, const void *wanted, size_t i, Tolerance t) {
   size_t bytes = dtype_bytes(type);
-  if (type == DTYPE_STRING) return strings_equal(((const char *const *)got)[i], ((const char *const *)wanted)[i]);
+  if (type == DTYPE_STRING)
+    return strcmp(strings_text(((const char *const *)got)[i]), strings_text(((const char *const *)wanted)[i])) == 0;
   if (dtype_is_float(type)) return is_close(float_at(type, got, i), float_at(type, wanted, i), t);
   return memcmp((const char *)got + i * bytes, (const char *)wanted + i * bytes, bytes) == 0;
 }
