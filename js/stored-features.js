@@ -135,11 +135,12 @@ class Gathering {
 
   /** @returns {Promise<Found | 'others' | undefined>} 'others': what is stored is not what the engine gives */
   async run() {
+    const isTold = Boolean(this.#outputs); // by packs, which may be gone or damaged once they are read
     const missing = this.#fits ? await this.#takeAll() : await this.#takeSome();
     await this.#tell();
     const known = [...this.#rows.keys()].slice(0, this.#size);
     const done = await this.#compute(missing, known);
-    if (done !== 'same') return done === 'others' && this.#shelf.packs.length ? 'others' : undefined;
+    if (done !== 'same') return done === 'others' && isTold ? 'others' : undefined;
     const used = this.#shelf.namesOf(this.#contents);
     const found = { bytes: this.#bytes, origins: this.#origins };
     if (this.#fits) return { ...found, tensors: this.#tensors(), saved: this.#save(used) };

@@ -10,7 +10,11 @@ static _Thread_local BadIndex bad_index;
 const BadIndex *bad_index_first(void) { return &bad_index; }
 
 void bad_index_note(const Node *n, int input, size_t at, int64_t least, int64_t most) {
-  if (!bad_index.node) bad_index = (BadIndex){n, input, at, least, most};
+  if (!bad_index.node) bad_index = (BadIndex){n, input, at, least, most, NULL};
+}
+
+void bad_index_refuse(const Node *n, Status (*refuse)(const Node *n)) {
+  if (!bad_index.node) bad_index = (BadIndex){.node = n, .refuse = refuse};
 }
 
 bool bad_index_none(void) {

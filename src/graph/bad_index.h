@@ -5,17 +5,18 @@
 
 typedef struct BadIndex {
   const Node *node; /* NULL: none */
-  int input;        /* of the node, which holds the index; or BAD_STRINGS */
+  int input;        /* of the node, which holds the index */
   size_t at;        /* its element */
   int64_t least, most;
+  Status (*refuse)(const Node *n); /* not NULL: no index, this says why the run ends */
 } BadIndex;
-
-enum { BAD_STRINGS = -1 }; /* no index: its strings take too long (graph/strings.h) */
 
 /* The first of the run in progress, in the thread that executes its nodes. */
 const BadIndex *bad_index_first(void);
 
 /* Element `at` of this input is not least … most. */
 void bad_index_note(const Node *n, int input, size_t at, int64_t least, int64_t most);
+/* The run ends at this node, for a reason that `refuse` gives. */
+void bad_index_refuse(const Node *n, Status (*refuse)(const Node *n));
 /* Whether the node that ran had none; forgets it. */
 bool bad_index_none(void);

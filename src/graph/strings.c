@@ -37,9 +37,11 @@ int strings_compare(const char *a, const char *b, size_t *letters) {
 
 bool strings_may_read(void) { return !bad_index_first()->node; }
 
+static Status refuse(const Node *n) { return strings_work(n, 0); }
+
 bool strings_count(const Node *n, size_t letters) {
   bool goes_on = strings_may_read() && strings_spend(n, WORK_LETTER * (double)letters);
-  if (!goes_on) bad_index_note(n, BAD_STRINGS, 0, 0, 0);
+  if (!goes_on) bad_index_refuse(n, refuse);
   return goes_on;
 }
 

@@ -68,36 +68,37 @@ export async function featureTargets(folder) {
   };
 }
 
+/** Stores what a network gives that gives its input, in a room without an engine. @param {any} room */
+export async function gatherIn(room) {
+  const kept = new KeptFeatures(room, { maxBytes: 2 ** 20, maxMemoryBytes: 2 ** 20 });
+  const { tensors, saved } = await kept.gather(ask, { examples: 2, feedsOf, inputBytes: 16 }, ['same'], { limit: 1e6 });
+  await saved;
+  const features = tensors.map(([name, { type, dims, data }]) => `${name} ${type} [${dims}] ${data}`).join();
+  if (features !== 'same float32 [2,2] 1,2,3,4') throw new Error(`the features are ${features}`);
+  return kept;
+}
+
+const model = Uint8Array.of(0x3a, 1, 7); // field 7, the graph
+const feedsOf = (rows) => ({
+  tensors: [{ name: 'x', type: 'float32', dims: [rows.length, 2], offset: 0, bytes: 8 * rows.length }],
+  sequences: [],
+  buffer: Float32Array.from([...rows].flatMap((i) => [2 * i + 1, 2 * i + 2])).buffer,
+});
+const ask = async (method, { buffer }) =>
+  method === 'export'
+    ? model
+    : { same: { type: 'float32', data: new Float32Array(buffer), dims: [buffer.byteLength / 8, 2] } };
+
 /** In this process alone: the store in a room of memory, and a network that gives its input. */
 export async function featureParsers() {
-  const model = Uint8Array.of(0x3a, 1, 7); // field 7, the graph
   const inputs = { x: new Tensor('float32', [1, 2, 3, 4], [2, 2]) };
-  const feedsOf = (rows) => ({
-    tensors: [{ name: 'x', type: 'float32', dims: [rows.length, 2], offset: 0, bytes: 8 * rows.length }],
-    sequences: [],
-    buffer: Float32Array.from([...rows].flatMap((i) => [2 * i + 1, 2 * i + 2])).buffer,
-  });
-  const ask = async (method, { buffer }) =>
-    method === 'export'
-      ? model
-      : { same: { type: 'float32', data: new Float32Array(buffer), dims: [buffer.byteLength / 8, 2] } };
-  const gathered = async (room) => {
-    const kept = new KeptFeatures(room, { maxBytes: 2 ** 20, maxMemoryBytes: 2 ** 20 });
-    const { tensors, saved } = await kept.gather(ask, { examples: 2, feedsOf, inputBytes: 16 }, ['same'], {
-      limit: 1e6,
-    });
-    await saved;
-    const features = tensors.map(([name, { type, dims, data }]) => `${name} ${type} [${dims}] ${data}`).join();
-    if (features !== 'same float32 [2,2] 1,2,3,4') throw new Error(`the features are ${features}`);
-    return kept;
-  };
   const empty = memoryRoom();
-  await gathered(empty);
+  await gatherIn(empty);
   const [{ name, meta }] = (await empty.list()).filter((listed) => listed.name !== 'used');
   const magic = new Uint8Array(8).fill(7);
   const read = async (file) => {
     const stored = await unseal(file, magic);
-    const kept = await gathered(memoryRoom([[name, typeof stored === 'string' ? { bytes: file } : stored]]));
+    const kept = await gatherIn(memoryRoom([[name, typeof stored === 'string' ? { bytes: file } : stored]]));
     await kept.delete(inputs);
   };
   const pack = seal((await empty.read(name)).bytes, { meta }, magic);

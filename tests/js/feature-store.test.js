@@ -18,6 +18,8 @@ import {
   Tensor,
   TrainingSession,
 } from '../../js/index.js';
+import { gatherIn } from '../hostile/features.js';
+import { memoryRoom } from '../hostile/memory.js';
 import { golden } from './clusters.js';
 import { pick } from './hands.js';
 
@@ -455,4 +457,18 @@ describe('in IndexedDB', () => {
     assert.deepEqual(rest, origins(16, 0, 0));
     assert.match(error.message, /^the features could not be listed: the storage did not answer within 5 s$/);
   });
+});
+
+test('a pack of other dims that cannot be read is dropped, and what is computed is stored', async () => {
+  const room = memoryRoom();
+  await gatherIn(room);
+  const [{ name, meta }] = (await room.list()).filter((listed) => listed.name !== 'used');
+  const outputs = meta.outputs.map((output) => ({ ...output, dims: [1] }));
+  await room.save(name, { bytes: new Uint8Array(4 * meta.rows.length), meta: { ...meta, outputs } });
+  await gatherIn({ ...room, read: async (wanted) => (wanted === name ? 'is damaged' : await room.read(wanted)) });
+  const left = (await room.list()).filter((listed) => listed.name !== 'used');
+  assert.deepEqual(
+    left.map((pack) => pack.meta.outputs),
+    [meta.outputs],
+  );
 });

@@ -156,11 +156,10 @@ static void broadcast_rows(const Node *n, BroadcastRow *row, void *y, size_t y_b
   Rows rows = {n, row, y, y_bytes, .in = in, .operands = operands, .walk = walk_of(y_shape, shape, bytes, operands)};
   memcpy(rows.in_bytes, bytes, (size_t)operands * sizeof *bytes);
   size_t length = rows.walk.dim[0];
-  bool text = n->in[0]->type == DTYPE_STRING; /* one thread counts what it takes */
-  if (length == count) threads_split(count, text ? count : threads_grain(1), run_part_of_row, &rows);
-  else
-    threads_split(count / length, text ? count : threads_grain(length), is_short(&rows) ? run_short_rows : run_rows,
-                  &rows);
+  ThreadsRange *task = is_short(&rows) ? run_short_rows : run_rows;
+  if (length == count) length = 1, task = run_part_of_row;
+  bool text = n->in[0]->type == DTYPE_STRING; /* one thread counts what strings take */
+  threads_split(count / length, text ? count : threads_grain(length), task, &rows);
 }
 
 void broadcast_run(const Node *n, int operands, BroadcastRow *row) {

@@ -6,8 +6,8 @@
 
 /* The axes are not known yet: nor are the dims. */
 static Status infer_later(Node *n, int rank) {
-  Shape y = {.rank = rank};
-  for (int i = 0; i < rank; i++) y.dim[i] = graph_fresh_dim(n->graph);
+  Shape y = {0};
+  while (y.rank < rank) y.dim[y.rank++] = graph_fresh_dim(n->graph);
   return node_output(n, 0, n->in[0]->type, &y);
 }
 
@@ -35,7 +35,6 @@ Status reduce_infer(Node *n, bool axes_are_input, bool noop) {
   bool open = axes_are_input && has_in(n, 1) && n->in[1]->shape.rank == 1 && !dim_is_number(n->in[1]->shape.dim[0]);
   if (open && keepdims) return infer_later(n, x->rank);
   TRY(read_axes(n, axes_are_input, &axes, &count));
-  if (count > x->rank) return node_invalid(n, "it has %d axes, x has %d dimensions", count, x->rank);
   if (!axes && count) return infer_later(n, keepdims ? x->rank : x->rank - count);
   p->known = true;
   TRY(dims_axes(n, axes, count, x->rank, &p->axes));
