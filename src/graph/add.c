@@ -156,7 +156,7 @@ static Status add_others(Graph *g, const Added *a, DType narrow) {
   Value **out = ARENA_ARRAY(g->arena, Value *, a->out_count);
   if (!out) return graph_out_of_memory(g);
   int first = g->node_count;
-  Compose c = {.out = out};
+  Compose c = {.out = out, .names = a->out_names};
   bool around = graph_begin_try(g);
   Status status = narrow ? widen(g, a, narrow, out) : compose(g, a, &c);
   bool open = graph_end_try(g, around);
@@ -167,7 +167,7 @@ static Status add_others(Graph *g, const Added *a, DType narrow) {
     return graph_put_off(g, a, awaited_input(a, g->waiting.missed));
   }
   TRY(status);
-  return name_outputs(g, a, out);
+  return c.named ? STATUS_OK : name_outputs(g, a, out);
 }
 
 PART(composed, add_others);

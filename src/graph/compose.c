@@ -103,7 +103,9 @@ bool compose_is_early(const Compose *c) {
 
 Status compose_later(Compose *c) {
   const Node *n = c->node;
-  Node *itself = graph_node(c->graph, n->op, NULL, n->in, n->in_count, NULL, n->out_count, n->attrs, n->attr_count);
+  Node *itself = graph_node(c->graph, n->op, c->names ? n->name : NULL, n->in, n->in_count, c->names, n->out_count,
+                            n->attrs, n->attr_count);
+  c->named = itself && c->names;
   for (int i = 0; itself && i < n->out_count; i++) c->out[i] = itself->out[i];
   return c->graph->error->status;
 }

@@ -40,6 +40,8 @@ typedef struct Compose {
   Node *node;
   Value **out;
   Added rest; /* or the node that is left to do, which has the same outputs: if its `op` is set, `out` is not filled */
+  const char *const *names; /* of the outputs, where they are to have them; else NULL */
+  bool named;               /* what is in `out` has these names */
 } Compose;
 
 typedef struct Upgrade Upgrade;
