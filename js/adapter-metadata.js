@@ -14,7 +14,7 @@ import { invalid, nameOf, TrainletError } from './errors.js';
 const KEY = 'trainlet.lora';
 const MOST_RANK = 65536;
 
-/** As nameOf, of a value of JSON, whose `constructor` may be anything. @param {unknown} value */
+/** Names a value of JSON, whose `constructor` may be anything, as nameOf does. @param {unknown} value */
 export const nameOfJson = (value) =>
   Object.prototype.toString.call(value) === '[object Object]' ? 'an object' : nameOf(value);
 

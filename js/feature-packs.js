@@ -24,7 +24,7 @@ import { arrayOf, sizeOf } from './tensor.js';
 export const NAME = /^[0-9a-f]{32}-[0-9a-f]{16}$/;
 /** Bytes of a pack, or one row that is larger; of a small store, a share of what it may hold. */
 const [LARGEST, SHARE] = [2 ** 20, 1 / 8];
-/** How often packs are listed again that were gone before they were read. */
+/** Packs that were gone before they were read are listed again so many times. */
 const ROUNDS = 10;
 
 /** @param {string} base */

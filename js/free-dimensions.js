@@ -33,7 +33,8 @@ export function withDimensions(model, numbers, invalid) {
 }
 
 /**
- * @param {Uint8Array} model @param {Readonly<Record<string, number>>} numbers @param {Set<string>} names gets all free dims
+ * @param {Uint8Array} model @param {Readonly<Record<string, number>>} numbers
+ * @param {Set<string>} names gets all free dims
  * @returns {Parts | undefined} undefined: it is no ONNX file, or damaged
  */
 function partsOf(model, numbers, names) {

@@ -149,7 +149,7 @@ export class KeptFeatures {
   }
 
   /**
-   * Stores packs in the place of others, which stay until then, so that readers find the rows at any time. Where another
+   * Stores packs in the place of others, which stay until then, so that readers find the rows at any time. If another
    * writer has dropped one of these meanwhile, a row may have been deleted: then only the rows of `alone` are kept.
    * @param {readonly string[]} before names @param {{ name: string, pack: Pack }[]} packs
    * @param {{ name: string, pack: Pack }[]} alone @param {readonly string[]} staying

@@ -56,8 +56,8 @@ const hasPatterns = ([key, value]) =>
   Object.keys(/** @type {object} */ (value)).some((pattern) => !PLAIN.test(pattern));
 
 /**
- * Finds modules' entries as PEFT does: the first whose key, a regular expression, matches the module's name or the end of
- * it behind a dot. All keys together may take the steps of one pattern.
+ * Finds modules' entries as PEFT does: the first whose key, a regular expression, matches the module's name, or the end
+ * of it behind a dot. All keys together may take the steps of one pattern.
  * @param {object} patterns @param {string[]} names @param {(why: string) => Error} refused
  * @returns {Map<string, [string, unknown]>} by the name of the module
  */

@@ -1,4 +1,4 @@
-/** An `adapter_config.json` of Hugging Face's PEFT: its names for our options, what its entries may be, what is not here. */
+/** An `adapter_config.json` of Hugging Face's PEFT: its names for our options, the values of its entries. */
 
 /** PEFT's names for ours. @type {Record<string, string>} */
 export const OURS = {

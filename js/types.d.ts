@@ -384,8 +384,8 @@ export interface EngineOptions {
    * more is refused with the code `too-much-work` and the name of the most expensive node. Default 1e13, as many as a
    * dozen steps of a language model of 135 million parameters on 2,048 tokens; with one thread that is about half an
    * hour. Making a string counts as 512, each of its letters as 8. Strings made of constants, while a model is loaded,
-   * may take 268,435,456. Letters that a run compares (Equal, LabelEncoder, TfIdfVectorizer, …) count as 8 when they are
-   * read, and the run is refused as soon as they are too many. `Infinity`: no limit.
+   * may take 268,435,456. Letters that a run compares (Equal, LabelEncoder, TfIdfVectorizer, …) count as 8 each, and
+   * the run is refused as soon as they are too many. `Infinity`: no limit.
    */
   maxWork?: number;
   /**
@@ -927,10 +927,10 @@ export interface ArtifactOptions extends EngineOptions {
    */
   weights?: Source | readonly Source[];
   /**
-   * Numbers for dims that the model's inputs leave free, by their names, as `{ batch: 1, height: 224 }`; `x[2]` is dim 2
-   * of input `x` where the file gives it no name. They are set before anything is made of the model, so that an operator
-   * can train which needs the number (GatherND the last dim of its indices, say); the artifacts are for these numbers
-   * alone. `invalid-argument`: no input has such a dim, and those that there are are listed; not a whole number of at least
+   * Numbers for the free dims of the model's inputs, by their names, as `{ batch: 1, height: 224 }`; `x[2]` is dim 2 of
+   * input `x` if the file gives that no name. They are set before the graph is read, so that operators train that need
+   * the number (GatherND the last dim of its indices, say). The artifacts are for these numbers alone.
+   * `invalid-argument`: no input has such a dim (the error lists those that there are); not a whole number of at least
    * 1; a model in ORT format. Default: none.
    */
   freeDimensionOverrides?: Readonly<Record<string, number>>;
@@ -949,10 +949,12 @@ export interface ArtifactOptions extends EngineOptions {
    * training_info trains; otherwise what a layer reads as its weight, its bias or its scale (`parametersOf` tells), not
    * masks, constant tables and means of the inputs, of which `warnings` names those left out. Where PyTorch's exporter
    * notes that something is a parameter, a buffer or a constant, as `torch.onnx.export` with dynamo does, that decides:
-   * learned positions train, buffers and tables of sines do not. Of values that it computed (rows looked up or repeated,
-   * a tied weight transposed) it notes the parameter, and that decides as well; a weight times a mask keeps its zeros.
-   * PyTorch's exporter by TorchScript notes nothing: there other named parameters and buffers that layers read train too, but those with the contents of a
-   * mask or a table of sines, and those named like a buffer (`mask`, `mean`, `std`, `window`); `warnings` names them.
+   * learned positions train, buffers and tables of sines do not. For values that it computed (rows looked up or
+   * repeated, a tied weight transposed) it notes the parameter, and that decides as well; a weight times a mask keeps
+   * its zeros.
+   * PyTorch's exporter by TorchScript notes nothing: there other named parameters and buffers that layers read train
+   * too, but those with the contents of a mask or a table of sines, and those named like a buffer (`mask`, `mean`,
+   * `std`, `window`); `warnings` names them.
    * `requires_grad=False` stands in no file: such parameters need `frozen`. To train more than the default, name all of it:
    * `(await parametersOf(model)).filter((p) => p.trainable).map((p) => p.name)` and the others. Running statistics
    * never train, nor does what is not finite: that is left out where a pattern with `*` or `?` matches it, and
@@ -1805,7 +1807,7 @@ export type Dataset =
  * some labels have and others have not, by 200 thresholds as in `keras.metrics.AUC`. Labels that are ignored do not
  * count, and weights make no difference. `perplexity`: e to the mean loss, where that is cross-entropy;
  * `bits-per-byte`: its sum in bits over the option `bytes`, which does not depend on the tokenizer (`evaluate` alone).
- * Of a `target` of numbers: `mae`, the mean distance; `mape`, the mean distance as a share of the target (0.1 is ten
+ * For a `target` of numbers: `mae`, the mean distance; `mape`, the mean distance as a share of the target (0.1 is ten
  * percent); `r2`, the coefficient of determination, the mean over columns: all as scikit-learn's.
  */
 export type Metric =

@@ -39,7 +39,7 @@ function withCustom(bytes, isKept) {
 }
 
 /**
- * As emcc does, but inlines only functions smaller than the calls of them: of the others kernels call none in a loop.
+ * Does what emcc does, but inlines only functions that are smaller than a call: kernels call no other one in a loop.
  * Nothing lies below 1,024 but the end of the stack.
  */
 function optimize(file, to) {

@@ -96,8 +96,8 @@ the training directory DIR or the compact file COMPACT as it is now. A file that
   --weights WEIGHTS    of a compact file: exact (default), float16 or int8, for parameters of two or more dims
   --external-data FILE in which MODEL keeps data; may be given again
   --constant NAME=VALUE an input of MODEL that is always the same, as sr=16000; may be given again
-  --dim NAME=NUMBER    a free dim of MODEL's inputs as a number, as height=224 (x[2]: dim 2 of x, without a name); may be
-                       given again
+  --dim NAME=NUMBER    a number for a free dim of MODEL's inputs, as height=224 (x[2]: dim 2 of x, if it has no name);
+                       may be given again
   --plan NAME=DIMS     makes nothing, and tells what memory a step takes that is fed so, as input_ids=1x128: given for each
                        input, labels too. Files of external data need not be there
   -o, --out DIR|FILE   where the files go, or the file

@@ -7,7 +7,7 @@
 bool adapted_open(GoldenRun *run, const char *name, const char *const *options);
 /* The same with adapters of rank 2 and `bias`, which says whether biases train beside them; NULL: without adapters. */
 bool adapted_open_with_bias(GoldenRun *run, const char *name, const char *bias);
-/* What is done with the adapter of that name works. */
+/* Checks that it can be done with the adapter of that name. */
 bool adapted_do(TrainletSession *s, TrainletAdapter what, const char *name);
 bool adapted_refuses(TrainletSession *s, Status status, const char *sentence);
 /* A session whose adapter `default` has learned three steps and `work` two, which is in use. */

@@ -231,7 +231,7 @@ static void is_written_as_described(const void *argument) {
 
 /* ---- read ---- */
 
-/* Of bytes that stay, the numbers of the checkpoint are in them; of others nothing is. */
+/* The checkpoint's numbers lie in the file's bytes if these stay, else nothing does. */
 static void check_read(const Change *change, bool stay) {
   Arena arena = {0};
   Error error = {0};

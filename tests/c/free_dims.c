@@ -160,7 +160,7 @@ static void compare(const OpCase *c, const char *way, const Tensors *fixed, cons
   }
 }
 
-/* Whether it trains, and as with fixed dims; else `refused` gets the sentence. */
+/* True if it trains; checks that it does so as with fixed dims. Else `refused` gets the sentence. */
 static bool trains(const OpCase *c, const char *way, Symbols symbols, unsigned from, const Tensors *fixed,
                    Error *refused) {
   Probe p = {.c = c, .from = from};

@@ -14,7 +14,7 @@ typedef struct Frozen {
   Value *w, *last; /* `last` trains */
 } Frozen;
 
-/* `make` gives f(x, ids) with `last_rows` columns (0: this is y), and sets w. The caller frees the arena, whatever comes back. */
+/* `make` gives f(x, ids) with `last_rows` columns (0: this is y), and sets w. The caller always frees the arena. */
 bool frozen_open(Frozen *m, Value *(*make)(Frozen *m), int last_rows);
 Value *frozen_input(Frozen *m, const char *name, DType type, Shape shape);
 Value *frozen_parameter(Frozen *m, const char *name, Shape shape);

@@ -18,7 +18,7 @@ static Value *turned(Frozen *m, Value *v) {
 }
 static const Attr trans_b = {"transB", ATTR_INT, .i = 1}, no_trans = {"transB", ATTR_INT, .i = 0};
 
-/* What becomes of them: the operators of the graph with int8, int4 and float16. */
+/* The operators of the graph with int8, int4 and float16. */
 typedef struct Rewritten {
   const char *what;
   Value *(*make)(Frozen *m);
@@ -101,7 +101,7 @@ static const Rewritten rewritten[] = {
      WIDE},
 };
 
-/* Of a copy, in which each node is checked again. */
+/* Reads a copy, in which each node is checked again. */
 static void run(Frozen *m, float y[2 * ROWS]) {
   static const int64_t ids[ROWS] = {2, 0, 1, 2};
   float x[ROWS * WIDE];

@@ -38,7 +38,7 @@ static void check_scales(const Value *v, const Json *wanted) {
 
 enum { DEPTH = 80, COLUMNS = 6 };
 
-/* As make_quantize_frozen.py has it. */
+/* The same as in make_quantize_frozen.py. */
 static Value *known(Frozen *m) {
   static float x[DEPTH * COLUMNS];
   const Shape shape = SHAPE(DEPTH, COLUMNS);

@@ -17,7 +17,10 @@ function notesIn(model) {
   return { from, json: file.subarray(from, from + length) };
 }
 
-/** A file of tensors in two pieces: its header, and a function that makes it whole with another. @param {Uint8Array} file */
+/**
+ * A file of tensors in two pieces: its header, and a function that makes it whole with another.
+ * @param {Uint8Array} file
+ */
 function headerOf(file) {
   const end = 8 + Buffer.from(file).readUInt32LE(0);
   const wrap = (header) => {

@@ -19,7 +19,7 @@ export class Coverage {
     return coverage;
   }
 
-  /** Whether code was executed since the last call that was not before. @param {boolean} remember it from now on */
+  /** True if code was executed since the last call that was not before. @param {boolean} remember it from now on */
   async isNew(remember) {
     const { result } = await this.#session.post('Profiler.takePreciseCoverage');
     const own = result.filter(({ url }) => url.startsWith(SOURCES));

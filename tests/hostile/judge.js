@@ -1,4 +1,4 @@
-// What a reader may do with a file: read it, or refuse it by a TrainletError, soon and in little memory.
+// Judges a reader: it may read a file, or refuse it by a TrainletError, soon and in little memory.
 import { TrainletError } from '../../js/errors.js';
 
 const MOST_MS = 2000;

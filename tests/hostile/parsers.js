@@ -34,6 +34,6 @@ export async function executeAll(count, seed, coverage, tell, only) {
     if (!only || only === name) tell({ name, ...(await execute({ seeds, read, mutate, fix }, count, seed, coverage)) });
 }
 
-/** How many lines of each reader's code were executed. @param {import('./coverage.js').Coverage} coverage */
+/** The number of lines of each reader's code that were executed. @param {import('./coverage.js').Coverage} coverage */
 export const reachedBy = (coverage) =>
   Promise.all(READERS.map(async (file) => ({ file, ...(await coverage.linesOf(file)) })));

@@ -1,5 +1,6 @@
-"""Whether NumPy, Python's csv and json, safetensors, PEFT and onnxruntime read each damaged file that Trainlet read, too, and
-the same numbers in it: python3 tests/hostile/python_reads.py FOLDER [FOLDER …], each of `npm run hostile -- --accepted FOLDER`.
+"""Checks that NumPy, Python's csv and json, safetensors, PEFT and onnxruntime read each damaged file that Trainlet
+read, with the same numbers: python3 tests/hostile/python_reads.py FOLDER [FOLDER …], each of
+`npm run hostile -- --accepted FOLDER`.
 
 Needs numpy, onnxruntime, safetensors, torch and peft of PyPI."""
 import csv
@@ -133,5 +134,6 @@ for suffix, errors in refused.items():
     print(*errors[:40], sep="\n")
 for suffix in READERS:
     count = sum(file.suffix == suffix for file in files)
-    print(f"{suffix}: {count} read by Trainlet, {len(refused.get(suffix, []))} of these refused or read otherwise by Python")
+    others = len(refused.get(suffix, []))
+    print(f"{suffix}: {count} read by Trainlet, {others} of these refused or read otherwise by Python")
 sys.exit(bool(refused))

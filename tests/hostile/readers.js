@@ -17,8 +17,8 @@ const targetsIn = async (folder) => ({
  * @param {string} folder
  * @param {number} runs of each target
  * @param {number} seed
- * @param {(name: string, bytes: Uint8Array, value: unknown) => unknown} [accepted] is handed what was read, of each target first
- * the undamaged file
+ * @param {(name: string, bytes: Uint8Array, value: unknown) => unknown} [accepted] is handed what was read, first the
+ * undamaged file of each target
  * @param {string} [only] the name of one target
  */
 export async function damageAll(folder, runs, seed, accepted = () => {}, only = undefined) {

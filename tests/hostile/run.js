@@ -5,7 +5,9 @@ import path from 'node:path';
 import { parseArgs } from 'node:util';
 import { Coverage } from './coverage.js';
 
-const HELP = `npm run hostile -- [options]    reads damaged arrays, tables, samples, packs of features, adapters and metadata
+const HELP = `npm run hostile -- [options]
+
+Reads damaged arrays, tables, samples, packs of features, adapters and metadata.
   --runs N        of each kind (4000)
   --executions N  of each reader, without engine and disk, inputs that reach new code damaged further
   --only KIND     of this one alone

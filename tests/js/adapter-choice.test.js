@@ -1,4 +1,4 @@
-// Which adapter answers and trains: names, sums, and what a change of it leaves as it was.
+// The adapter that answers and trains: names, sums, and what a change of it leaves as it was.
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';

@@ -204,7 +204,7 @@ test('which files there are, and that the configuration is an object', async () 
   }
 });
 
-/** What a session answers to its own tensors under another configuration: nothing where it takes them. */
+/** A session's answer to its own tensors under another configuration: nothing if it takes them. */
 async function answer(session, config) {
   const files = await session.exportAdapter();
   const text = JSON.stringify({ ...configOf(files), ...config });
@@ -239,7 +239,8 @@ test('ranks and scales of the configuration are those of the session, within 1e-
     [{ init_lora_weights: 'gaussian' }],
     [
       { init_lora_weights: 'pissa' },
-      `loadAdapter: ${CONFIG}: init_lora_weights is "pissa", not one of null, true, false, gaussian, eva, orthogonal, mica`,
+      `loadAdapter: ${CONFIG}: init_lora_weights is "pissa", ` +
+        'not one of null, true, false, gaussian, eva, orthogonal, mica',
     ],
   ])
     assert.equal(await answer(session, config), said, JSON.stringify(config));

@@ -1,6 +1,6 @@
 /**
- * Two tabs with one store of features: in random order, what was stored is there at any time, and what was deleted comes
- * back in no tab.
+ * Two tabs with one store of features: in random order, what was stored is there at any time, and what was deleted
+ * comes back in no tab.
  */
 
 import assert from 'node:assert/strict';
@@ -28,7 +28,7 @@ function randomOf(seed) {
   };
 }
 
-/** What both tabs write to: each call takes some turns of the loop, and is done at one moment amid them. */
+/** The room of both tabs: each call takes some turns of the loop, and is done at one moment amid them. */
 function roomOf(random) {
   const files = new Map();
   let clock = 0;

@@ -1,4 +1,4 @@
-// What fineTune asks of a session: which layers learn, how long and how fast, what is judged, and where a call goes on.
+// The calls that fineTune makes: which layers learn, how long and how fast, what is judged, and where it goes on.
 
 import assert from 'node:assert/strict';
 import { mkdtempSync, rmSync } from 'node:fs';

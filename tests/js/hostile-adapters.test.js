@@ -147,7 +147,7 @@ test('a configuration means what PEFT means by it, or is refused', async () => {
   );
 });
 
-test('entries of a configuration that PEFT refuses, or that change the weights below, are refused by name', async () => {
+test('entries of a configuration that PEFT refuses, or that change the base weights, are refused by name', async () => {
   const texts = [7, true, {}, [7], [['fc1']], [null]];
   const objects = [null, 7, 'x', true, ['fc1']];
   const rows = {

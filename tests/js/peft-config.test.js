@@ -1,4 +1,4 @@
-// adapter_config.json: what PEFT writes is read as PEFT reads it, or refused by name (tests/golden/make_peft_config.py).
+// adapter_config.json of PEFT is read as PEFT reads it, or refused by name (tests/golden/make_peft_config.py).
 
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
@@ -9,7 +9,7 @@ const golden = JSON.parse(readFileSync(new URL('../golden/peft_config.json', imp
 const usual = golden.usual.config;
 
 for (const [name, { config, plain }] of Object.entries(golden))
-  test(`${name}: ${plain ? 'read' : 'refused'}, as PEFT computes ${plain ? 'W x + alpha / r · B A x' : 'another y'}`, () => {
+  test(`${name}: ${plain ? 'read' : 'refused'}, PEFT computes ${plain ? 'W x + α / r · B A x' : 'another y'}`, () => {
     const lacking = lackingFor({ ...usual, ...config });
     if (plain) return assert.equal(lacking, undefined);
     assert.match(lacking, new RegExp(`^(PEFT's )?${Object.keys(config)[0]} is `));

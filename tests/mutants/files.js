@@ -38,7 +38,7 @@ const QUICK = {
   compile: '-O0',
   link: findProgram('ld.gold') ? '-fuse-ld=gold' : '',
 };
-/** As npm test has the programs. */
+/** The same as in npm test. */
 const CHECKED = {
   folder: 'build/test',
   options: ['-DTRAINLET_SANITIZE=ON'],

@@ -48,8 +48,8 @@ static Value *emit_steps(Compose *c, Value *of, int axis, int64_t step, int afte
   return emit(g, "Reshape", steps, emit_ints(g, dims, 1 + after));
 }
 
-/* Offsets (N · offset_group, k0, k1, 1, y0, y1) along dim a in pixels, as GridSample has places: from -1 to 1. Before it
- * is moved, cell k of the kernel looks at place y · stride - pad + k · dilation. */
+/* Offsets (N · offset_group, k0, k1, 1, y0, y1) along dim a in pixels, as places of GridSample: from -1 to 1. Without
+ * an offset, cell k of the kernel looks at place y · stride - pad + k · dilation. */
 static Value *emit_places(Compose *c, const WindowAttrs *w, int a, Value *offset) {
   Graph *g = c->graph;
   Value **in = c->node->in, *size = compose_cast(c, compose_dim(c, in[0], 2 + a, false), DTYPE_FLOAT32);

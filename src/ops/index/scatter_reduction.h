@@ -17,7 +17,7 @@ Status scatter_infer(const Node *n, ScatterKind *out);
 ScatterKind scatter_kind(const Node *n);
 /* to[i] = to[i] ∘ from[i] */
 void scatter_row(ScatterKind kind, DType type, void *to, const void *from, size_t count);
-/* dData and dUpdates, the latter read at the indices `at` by the operator `gather` with the attributes, which both have. */
+/* dData and dUpdates. The operator `gather`, with the node's attributes, reads the latter at the indices `at`. */
 Status scatter_grad(Grad *g, const char *gather, Value *at, AttrList attrs);
 /* Floats of 16 bits and fewer are reduced in float32, and rounded once. */
 bool scatter_composes(const Added *a);

@@ -24,7 +24,7 @@ static const char *part_end(const char *s, const char *delimiter, const char **n
   return end;
 }
 
-/* Of at most `most` parts; they go into `to` unless that is NULL, and are work of n. */
+/* Makes at most `most` parts; they go into `to` unless that is NULL, and count as work of n. */
 static int64_t split(const char *s, const char *delimiter, int64_t most, const char **to, const Node *n) {
   int64_t count = 0;
   const char *next;
