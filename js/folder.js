@@ -251,23 +251,20 @@ export async function openFolder(directory) {
 
   /**
    * Makes a whole temporary a version, among the newest `keep`; of two writers one is first, the other takes a later
-   * number.
+   * number. A number that others had passed before it was given is left to `prune`.
    * @param {string} name
    * @param {string} temporary
    * @param {number} keep
    */
   async function publish(name, temporary, keep) {
-    let stale = '';
     for (let least = 1, tries = 0; ; ) {
       const version = Math.max(least, ((await places(name)).at(-1)?.version ?? 0) + 1);
       if (version > LAST) return await fs.rename(temporary, inFolder(fileOf(name, LAST))).then(() => LAST);
       const file = fileOf(name, version);
       least = version + 1;
       if (!(await give(temporary, inFolder(file)))) continue;
-      if (stale) await remove(stale);
       const kept = (await places(name)).slice(-keep);
       if (kept.some((place) => place.version === version) || ++tries === OVERTAKEN) return version;
-      stale = file; // others went past the number before it was given, and maybe had given it before
     }
   }
 
@@ -279,15 +276,41 @@ export async function openFolder(directory) {
    */
   async function prune(name, version, keep) {
     const versions = [];
-    for (const place of (await places(name)).reverse()) versions.push({ place, meta: (await look(place))?.meta });
-    for (const { place } of superfluous(versions, keep)) if (place.version < version) await drop(place).catch(() => {});
+    // oldest first, so that whatever makes a version superfluous was there after the look at it
+    for (const place of await places(name)) {
+      const seen = await identityOf(place.file);
+      versions.unshift({ place, seen, meta: (await look(place))?.meta });
+    }
+    for (const { place, seen } of superfluous(versions, keep))
+      if (place.version < version) await dropSeen(name, place, seen).catch(() => {});
   }
 
-  /** @param {Place} place */
-  async function drop({ file, info }) {
-    await remove(file);
-    if (info) await remove(info);
+  /** The same as long as a name has the same file. @param {string} file @returns {Promise<string>} '': it is gone */
+  const identityOf = (file) =>
+    fs.stat(inFolder(file)).then(
+      ({ ino, size, mtimeMs }) => `${ino} ${size} ${mtimeMs}`,
+      () => '',
+    );
+
+  /**
+   * Removes a version if it is still the one that was seen: after a deletion, other processes use its number again. It
+   * gives the file another name first, so that nobody can replace it between the check and the removal.
+   * @param {string} name
+   * @param {Place} place
+   * @param {string} seen
+   */
+  async function dropSeen(name, { file, info }, seen) {
+    if (!seen || (await identityOf(file)) !== seen) return;
+    const away = temporaryOf(name);
+    await fs.rename(inFolder(file), inFolder(away));
+    const isSeen = (await identityOf(away)) === seen;
+    if (!isSeen) await give(inFolder(away), inFolder(file));
+    await remove(away);
+    if (isSeen && info) await remove(info);
   }
+
+  /** A name that no other file has, which is swept when its process is gone. @param {string} name */
+  const temporaryOf = (name) => `${encode(name)}.${host}-${process.pid}-${randomBytes(8).toString('hex')}.trainlet-tmp`;
 
   /** Removes what killed writers have left. */
   async function sweep() {
@@ -315,7 +338,7 @@ export async function openFolder(directory) {
     pack: (bytes, meta) => seal(bytes, { meta }, MAGIC),
     async save(name, sealed, keep) {
       await sumUp(sealed);
-      const temporary = `${encode(name)}.${host}-${process.pid}-${randomBytes(8).toString('hex')}.trainlet-tmp`;
+      const temporary = temporaryOf(name);
       let version = 0;
       await fs.mkdir(folder, { recursive: true }); // whoever removed it meanwhile
       try {
@@ -353,7 +376,10 @@ export async function openFolder(directory) {
       return { count: sizes.length, bytes: (await Promise.all(sizes)).reduce((sum, size) => sum + size, 0) };
     },
     async delete(name) {
-      for (const place of await places(name)) await drop(place);
+      for (const { file, info } of await places(name)) {
+        await remove(file);
+        if (info) await remove(info);
+      }
       await sweep();
       await syncFolder();
     },

@@ -212,6 +212,36 @@ test('a load whose version another writer removes meanwhile gives the newer one'
   assert.deepEqual([version, found, skipped], [2, bytes(2), []]);
 });
 
+test('a save removes no version that others saved meanwhile after they had deleted all', async (t) => {
+  let at = 0;
+  for (let hits = true; hits; at++) {
+    await fs.rm(directory, { recursive: true });
+    const [before, slow, quick] = [await open(3), await open(1), await open(1)];
+    for (const n of [1, 2, 3]) await before.save('run', bytes(n));
+    let calls = -2; // they count once the slow one has its number: it links, and lists
+    for (const name of ['link', 'readdir', 'stat', 'open', 'rename', 'unlink'])
+      replace(t, name, async (whole, ...values) => {
+        if (calls >= 0 && calls++ === at) {
+          await quick.delete('run');
+          await quick.save('run', bytes(9));
+        }
+        const result = await whole(...values);
+        if (name === (calls === -2 ? 'link' : 'readdir') && calls < 0) calls++;
+        return result;
+      });
+    await slow.save('run', bytes(4));
+    hits = calls > at;
+    t.mock.restoreAll();
+    syncBuiltinESMExports();
+    assert.deepEqual(
+      (await open(1).then((store) => store.load('run')))?.bytes,
+      bytes(hits ? 9 : 4),
+      `before call ${at}`,
+    );
+  }
+  assert.ok(at > 20, `${at} calls`);
+});
+
 test('a file system without hard links will do', async (t) => {
   replace(t, 'link', async () => {
     throw Object.assign(new Error('EPERM: operation not permitted, link'), { code: 'EPERM' });
