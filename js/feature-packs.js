@@ -18,7 +18,8 @@ import { arrayOf, sizeOf } from './tensor.js';
  * @typedef {{ name: string, type: NumberType, dims: readonly number[] }} Output of one example, without the first dim
  * @typedef {{ rows: readonly string[], outputs: readonly Output[], bytes: Uint8Array<ArrayBuffer> }} Pack
  * @typedef {{ name: string, version?: number, size: number, used: number, rows: readonly string[],
- * outputs: readonly Output[], bytes: { length: number } }} Listed `size` in the storage, `used` last at that time
+ * outputs: readonly Output[], bytes: { length: number }, pending?: boolean }} Listed `size` in the storage, `used` last
+ * at that time; `pending`: it does not count yet
  */
 
 export const NAME = /^[0-9a-f]{32}-[0-9a-f]{16}$/;
@@ -28,7 +29,7 @@ const [LARGEST, SHARE] = [2 ** 20, 1 / 8];
 const ROUNDS = 10;
 
 /** @param {string} base */
-function newName(base) {
+export function newName(base) {
   const random = crypto.getRandomValues(new Uint8Array(8));
   return `${base}-${Array.from(random, (byte) => byte.toString(16).padStart(2, '0')).join('')}`;
 }

@@ -2,7 +2,7 @@
 
 import { contentsOf } from './content.js';
 import { checkKeys, checkWhole, invalid, nameOf, TrainletError } from './errors.js';
-import { isPack, NAME, packsFor, rowsIn, sameOutputs, Shelf } from './feature-packs.js';
+import { isPack, NAME, newName, packsFor, rowsIn, sameOutputs, Shelf } from './feature-packs.js';
 import { inTime } from './in-time.js';
 import { storedFeatures } from './stored-features.js';
 import { check } from './tensor.js';
@@ -20,8 +20,13 @@ const MOST = { maxBytes: 2 ** 29, maxMemoryBytes: 2 ** 26 };
 /** When packs that were not made last were used last. */
 const USED = 'used';
 const ALL = 'all';
+/** Begins the name of a note on packs that do not count yet: their writer checks first that those before are there. */
+const PENDING = 'pending';
 /** Listings after which a deletion gives up, because each time another writer had joined a deleted row to others. */
 const ROUNDS = 100;
+/** A deletion waits so often for a writer to decide whether a pack counts. Then it takes the writer for dead. */
+const [WAITS, WAIT_MS] = [500, 10];
+const DAY_MS = 24 * 3600 * 1000;
 /** A storage that is silent for so long is gone on without: what it has can be computed. */
 const PATIENCE = 5;
 
@@ -83,7 +88,7 @@ export class KeptFeatures {
   async shelf(base) {
     let [listed, error] = [/** @type {Listed[]} */ ([]), /** @type {TrainletError | undefined} */ (undefined)];
     try {
-      listed = await guard('the features could not be listed', () => this.#list());
+      listed = (await guard('the features could not be listed', () => this.#list())).filter((one) => !one.pending);
       const there = new Set(listed.map(({ name }) => name));
       for (const [name, { stored }] of this.#memory) if (stored && !there.has(name)) this.#memory.delete(name);
     } catch (failure) {
@@ -151,25 +156,44 @@ export class KeptFeatures {
   /**
    * Stores packs in the place of others, which stay until then, so that readers find the rows at any time. If another
    * writer has dropped one of these meanwhile, a row may have been deleted: then only the rows of `alone` are kept.
+   * The packs do not count until that is known, so that nobody joins a deleted row to others.
    * @param {readonly string[]} before names @param {{ name: string, pack: Pack }[]} packs
    * @param {{ name: string, pack: Pack }[]} alone @param {readonly string[]} staying
    * @param {TrainletError} [failed] why the storage is not asked
    * @returns {Promise<TrainletError | undefined>}
    */
   async #replace(before, packs, alone, staying, failed) {
-    const error = await this.#store(packs, staying, failed);
-    if (error || !before.length) return error;
+    if (failed || !before.length) return await this.#store(packs, staying, failed);
+    const names = packs.map(({ name }) => name);
     try {
       return await guard('features could not be stored', async () => {
-        const there = new Set((await this.#list()).map(({ name }) => name));
-        const areThere = before.every((name) => there.has(name) || this.#memory.get(name)?.stored === false);
-        const told = areThere ? undefined : await this.#store(alone, staying);
-        await this.drop(areThere ? before : packs.map(({ name }) => name));
-        return told;
+        const note = await this.#announce(names);
+        const error = await this.#store(packs, staying);
+        const count = !error && (await this.#areThere([...before, ...names]));
+        if (count) await this.#room.delete(note);
+        if (count && (await this.#areThere(names))) return void (await this.drop(before));
+        await this.drop(names);
+        await this.#room.delete(note);
+        return await (error ? this.#store(packs, [], error) : this.#store(alone, staying));
       });
     } catch (error) {
-      return /** @type {TrainletError} */ (error);
+      return await this.#store(packs, [], /** @type {TrainletError} */ (error));
     }
+  }
+
+  /** @param {readonly string[]} names */
+  async #areThere(names) {
+    const there = new Set((await this.#list()).map(({ name }) => name));
+    return names.every((name) => there.has(name) || this.#memory.get(name)?.stored === false);
+  }
+
+  /** Notes packs that do not count until the note is gone. @param {readonly string[]} packs names */
+  async #announce(packs) {
+    for (const { name, savedAt, meta } of await this.#room.list()) // a writer that was killed left it
+      if (name.startsWith(PENDING) && Date.now() - savedAt.getTime() > DAY_MS) await this.drop([...noted(meta), name]);
+    const note = newName(PENDING);
+    await this.#room.save(note, this.#room.pack(new Uint8Array(), { packs }), 1);
+    return note;
   }
 
   /**
@@ -255,21 +279,28 @@ export class KeptFeatures {
   /** @param {Set<string>} contents @returns {Promise<number>} how many were there */
   async #remove(contents) {
     const gone = new Set();
-    for (let round = 0; round < ROUNDS; round++) {
-      const packs = await this.#all();
+    for (let round = 0, waits = 0; round < ROUNDS; ) {
+      const packs = await this.#all(true);
       const holding = packs.filter(({ rows }) => !rows.length || rows.some((row) => contents.has(row)));
       if (!holding.length) return gone.size;
-      for (const listed of holding) {
+      const ready = holding.filter(({ pending }) => !pending || waits === WAITS);
+      if (ready.length) round++;
+      else {
+        waits++;
+        await new Promise((resolve) => setTimeout(resolve, WAIT_MS));
+      }
+      for (const listed of ready) {
         for (const row of listed.rows) if (contents.has(row)) gone.add(row);
-        await this.#keepOthers(listed, contents); // a pack that does not tell its rows may have it
+        await (listed.pending ? this.drop([listed.name]) : this.#keepOthers(listed, contents));
       }
     }
     throw new Error('others brought them back as fast as they were deleted');
   }
 
   /**
-   * Replaces a pack by one of its other rows; if that fails they are computed again. @param {Listed} listed
-   * @param {Set<string>} contents
+   * Replaces a pack by one of its other rows; if that fails, or a damaged pack does not tell its rows, they are computed
+   * again.
+   * @param {Listed} listed @param {Set<string>} contents
    */
   async #keepOthers(listed, contents) {
     const found = await this.load(listed).catch(() => undefined);
@@ -291,15 +322,19 @@ export class KeptFeatures {
     await this.#write(() =>
       guard('features could not be deleted', async () => {
         this.#memory.clear();
-        await this.#remove(new Set((await this.#all()).flatMap(({ rows }) => rows)));
+        await this.#remove(new Set((await this.#all(true)).flatMap(({ rows }) => rows)));
         await this.drop([USED]);
       }),
     );
   }
 
-  /** Those in the storage, and those that are in memory alone. @returns {Promise<Listed[]>} */
-  async #all() {
-    const listed = await this.#list();
+  /**
+   * Those in the storage, and those that are in memory alone.
+   * @param {boolean} [pending] also those that do not count yet
+   * @returns {Promise<Listed[]>}
+   */
+  async #all(pending = false) {
+    const listed = (await this.#list()).filter((one) => pending || !one.pending);
     const alone = [...this.#memory].filter(([, { stored }]) => !stored);
     return [...listed, ...alone.map(([name, pack]) => ({ name, size: 0, used: 0, ...pack }))];
   }
@@ -308,12 +343,13 @@ export class KeptFeatures {
   async #list() {
     const all = await inTime(this.#room.list(), PATIENCE, silent);
     const used = /** @type {any} */ (all.find(({ name }) => name === USED)?.meta?.used);
+    const pending = new Set(all.flatMap(({ name, meta }) => (name.startsWith(PENDING) ? noted(meta) : [])));
     return all.flatMap(({ name, version, bytes, savedAt, meta }) => {
       const described = { ...meta, bytes: { length: bytes } };
       if (!NAME.test(name)) return [];
       const last = Math.max(savedAt.getTime(), Number(used?.[name]) || 0);
       const pack = isPack(described) ? described : { rows: [], outputs: [], bytes: { length: 0 } };
-      return { ...pack, name, version, size: bytes, used: last };
+      return { ...pack, name, version, size: bytes, used: last, pending: pending.has(name) };
     });
   }
 
@@ -338,6 +374,9 @@ export class KeptFeatures {
     return await written;
   }
 }
+
+/** The packs of a note. @param {any} meta that anybody may have written @returns {string[]} */
+const noted = (meta) => [meta?.packs ?? []].flat().filter((/** @type {unknown} */ name) => NAME.test(String(name)));
 
 const silent = () => new Error(`the storage did not answer within ${PATIENCE} s`);
 

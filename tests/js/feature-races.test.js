@@ -31,7 +31,7 @@ function randomOf(seed) {
 /** The room of both tabs: each call takes some turns of the loop, and is done at one moment amid them. */
 function roomOf(random) {
   const files = new Map();
-  let clock = 0;
+  let clock = Date.now();
   const pause = async () => {
     for (let n = Math.floor(random() * 6); n > 0; n--) await setImmediate();
   };
@@ -66,11 +66,11 @@ const found = async (tab, ...numbers) => {
   return (await (await tab.shelf(BASE)).rows(contents)).size;
 };
 
-/** Both tabs write while a third reads, whose faults are told. */
+/** Tabs write while another reads, whose faults are told. */
 async function race(seed, writes) {
   const random = randomOf(seed);
   const room = roomOf(random);
-  const [one, two, reader] = [0, 1, 2].map(() => new KeptFeatures(room, limits));
+  const [one, two, three, reader] = [0, 1, 2, 3].map(() => new KeptFeatures(room, limits));
   await save(one, 1, 2, 3);
   let isOver = false;
   const lost = [];
@@ -82,7 +82,7 @@ async function race(seed, writes) {
       if ((await reader.total()).examples === 0) lost.push('total');
     }
   })();
-  await Promise.all(writes(one, two));
+  await Promise.all(writes(one, two, three));
   isOver = true;
   await reading;
   return { lost, has: async (i) => await new KeptFeatures(room, limits).has(inputsOf(i)) };
@@ -98,6 +98,22 @@ const PAIRS = {
   'one deletes, the other saves twice': [
     (one, two) => [one.delete(inputsOf(1)), save(two, 4).then(() => save(two, 5))],
     { there: [2, 3, 4, 5], gone: [1] },
+  ],
+  'one deletes, then saves, while the other saves twice': [
+    (one, two) => [one.delete(inputsOf(1)).then(() => save(one, 6)), save(two, 4).then(() => save(two, 5))],
+    { there: [2, 3, 4, 5, 6], gone: [1] },
+  ],
+  'one deletes, and two save twice': [
+    (one, two, three) => [
+      one.delete(inputsOf(1)),
+      save(two, 4).then(() => save(two, 5)),
+      save(three, 6).then(() => save(three, 7)),
+    ],
+    { there: [2, 3, 4, 5, 6, 7], gone: [1] },
+  ],
+  'two delete twice, and one saves twice': [
+    (one, two, three) => [one.delete(inputsOf(1)), two.delete(inputsOf(2)), save(three, 4).then(() => save(three, 5))],
+    { there: [3, 4, 5], gone: [1, 2] },
   ],
 };
 
@@ -123,4 +139,21 @@ test('what was there when a tab cleared the store is gone, whatever another save
     await Promise.all([one.clear(), save(two, 4)]);
     for (const i of [1, 2, 3]) assert.equal(await one.has(inputsOf(i)), false, `race ${seed}`);
   }
+});
+
+test('a pack whose writer was killed before it counted brings nothing back', async () => {
+  const room = roomOf(randomOf(1));
+  const tab = new KeptFeatures(room, limits);
+  await save(tab, 1, 2, 3);
+  const [joined] = await room.list();
+  await tab.delete(inputsOf(1));
+  const killed = joined.name.replace(/.$/, (digit) => (digit === '0' ? '1' : '0'));
+  await room.save('pending-0123456789abcdef', room.pack(new Uint8Array(), { packs: [killed] }));
+  await room.save(killed, room.pack(new Uint8Array(3 * ROW), joined.meta));
+  for (const i of [1, 2, 3]) assert.equal(await tab.has(inputsOf(i)), i > 1);
+  assert.equal(await found(tab, 1), 0);
+  await save(tab, 4);
+  assert.deepEqual([await tab.has(inputsOf(1)), await tab.has(inputsOf(4))], [false, true]);
+  await tab.delete(inputsOf(2));
+  assert.ok((await room.list()).every(({ name }) => name !== killed));
 });
