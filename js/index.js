@@ -1,11 +1,18 @@
 /** The front door of the package; importing it does nothing. */
 
-export { compactArtifacts, fineTune, forgetSamples, generateArtifacts, parametersOf, planMemory } from './artifacts.js';
-export { TrainletError } from './errors.js';
-export { FeatureStore } from './feature-store.js';
-export { InferenceSession } from './inference.js';
-export { SampleStore } from './sample-store.js';
-export { TrainingSession } from './session.js';
-export { CheckpointStore } from './store.js';
-export { Tensor } from './tensor-of.js';
-export { generate, packText } from './text.js';
+export {
+  compactArtifacts,
+  fineTune,
+  forgetSamples,
+  generateArtifacts,
+  parametersOf,
+  planMemory,
+} from './artifacts/artifacts.js';
+export { TrainletError } from './base/errors.js';
+export { FeatureStore } from './features/feature-store.js';
+export { Tensor } from './media/tensor-from.js';
+export { InferenceSession } from './session/inference.js';
+export { TrainingSession } from './session/training.js';
+export { CheckpointStore } from './storage/checkpoint-store.js';
+export { SampleStore } from './storage/sample-store.js';
+export { generate, packText } from './text/index.js';

@@ -1,4 +1,4 @@
-// Builds js/*.wasm and js/worker.js and prints their sizes; with `--test` also the native C tests under the sanitizers,
+// Builds js/engine/*.wasm and js/engine/worker.js and prints their sizes; with `--test` also the native C tests under the sanitizers,
 // in build/test.
 
 import { copyFileSync, existsSync, readFileSync, realpathSync, writeFileSync } from 'node:fs';
@@ -8,10 +8,10 @@ import { buildSync } from 'esbuild';
 import { changedAt, Failure, findProgram, remove, root, run, runMain, say } from './tools.mjs';
 
 const FILES = [
-  'js/trainlet.wasm',
-  'js/trainlet-threads.wasm',
-  'js/trainlet-relaxed.wasm',
-  'js/trainlet-threads-relaxed.wasm',
+  'js/engine/trainlet.wasm',
+  'js/engine/trainlet-threads.wasm',
+  'js/engine/trainlet-relaxed.wasm',
+  'js/engine/trainlet-threads-relaxed.wasm',
 ];
 
 runMain(() => {
@@ -24,7 +24,7 @@ runMain(() => {
     say(`${changedAt(path) === before[i] ? 'Up to date' : 'Built'}: ${file}, ${sizes(path)}.`);
   });
   bundleWorker();
-  say(`Built: js/worker.js, ${sizes(join(root, 'js/worker.js'))}.`);
+  say(`Built: js/engine/worker.js, ${sizes(join(root, 'js/engine/worker.js'))}.`);
   if (process.argv.includes('--test')) {
     build('build/test', ['-DTRAINLET_SANITIZE=ON']);
     say('Built: the C tests, in build/test.');
@@ -86,8 +86,8 @@ function writeLayouts() {
 function bundleWorker() {
   buildSync({
     absWorkingDir: root,
-    entryPoints: ['js/worker-browser.js'],
-    outfile: 'js/worker.js',
+    entryPoints: ['js/engine/worker-browser.js'],
+    outfile: 'js/engine/worker.js',
     bundle: true,
     format: 'esm',
     target: 'es2022',

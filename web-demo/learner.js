@@ -1,7 +1,7 @@
 // The network in use and the lesson it is taught: what is kept of both, so that a closed tab loses nothing, and what
 // becomes of a lesson at its end.
 import { percent } from './reading.js';
-import { open, practice, read, refusal, save, train, widen, DIGITS } from './trainer.js';
+import { DIGITS, open, practice, read, refusal, save, train, widen } from './trainer.js';
 
 const NETWORK = 'network', // in use; the version before it is what undo goes back to
   LESSON = 'lesson', // as it began, while it lasts

@@ -42,7 +42,7 @@ await build({
 });
 renameSync(join(engine, 'trainlet.wasm'), join(out, 'trainlet.wasm'));
 rmSync(engine, { recursive: true });
-copyFileSync(join(root, 'js/worker.js'), join(out, 'worker.js'));
+copyFileSync(join(root, 'js/engine/worker.js'), join(out, 'worker.js'));
 copyFileSync(join(here, 'index.html'), join(out, 'index.html'));
 
 for (const file of readdirSync(out)) {

@@ -5,8 +5,8 @@
 
 import { createRequire } from 'node:module';
 import path from 'node:path';
-import { TrainletError } from '../errors.js';
-import { arrayOf, sizeOf, Tensor } from '../tensor.js';
+import { TrainletError } from '../base/errors.js';
+import { arrayOf, sizeOf, Tensor } from '../base/tensor.js';
 import { isDirectory, look } from './files.js';
 import { readArray } from './npy.js';
 import { readNpz } from './npz.js';
@@ -16,7 +16,7 @@ import { readCsv, readJsonLines } from './table.js';
 import { say } from './terminal.js';
 
 /** @import { ImageOptions, NumberType, ValueInfo } from '../types.js' */
-/** @import { Arrays } from '../data.js' */
+/** @import { Arrays } from '../data/dataset.js' */
 /** @import { Raw } from './npy.js' */
 
 /**

@@ -6,8 +6,8 @@ import { loraIn } from './adapter.js';
 import { engine } from './checkpoint.js';
 import {
   artifactsIn,
-  checkpointBeside,
   checkPlaces,
+  checkpointBeside,
   ortFilesIn,
   trainingAt,
   writeArtifacts,

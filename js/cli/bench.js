@@ -1,7 +1,7 @@
 /** Times a training step or an inference on random inputs, and each node of it. */
 
+import { arrayOf, sizeOf } from '../base/tensor.js';
 import { InferenceSession, Tensor, TrainingSession } from '../index.js';
-import { arrayOf, sizeOf } from '../tensor.js';
 import { trainingAt } from './files.js';
 import { warn } from './terminal.js';
 import { trainingStep } from './training-step.js';

@@ -1,12 +1,12 @@
 /** What is in a checkpoint's file, whoever wrote it: parameters, optimizer, properties, the position in the data. */
 
-import { compileEngine } from '../compile.js';
-import { Engine, instanceFor } from '../engine.js';
-import { readExternal, readSource } from '../source.js';
-import { describeInfo } from '../tensor.js';
+import { describeInfo } from '../base/tensor.js';
+import { compileEngine } from '../engine/compile.js';
+import { Engine, instanceFor } from '../engine/engine.js';
+import { readExternal, readSource } from '../sources/source.js';
 
 /** @import { EngineOptions } from '../types.js' */
-/** @import { CheckpointContents, ExternalFile, PropertyEntry } from '../protocol.js' */
+/** @import { CheckpointContents, ExternalFile, PropertyEntry } from '../engine/protocol.js' */
 
 /** An engine in this thread, for what needs no session. */
 export async function engine() {

@@ -1,6 +1,6 @@
 /** Names of classes as the indices that a loss reads. */
 
-import { TrainletError } from '../errors.js';
+import { TrainletError } from '../base/errors.js';
 import { say } from './terminal.js';
 
 /** @import { Raw } from './npy.js' */

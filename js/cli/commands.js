@@ -1,17 +1,17 @@
 /** The commands of the command line, each with its options, its help and what it does. */
 
-import { sentenceOf } from '../errors.js';
+import { sentenceOf } from '../base/errors.js';
+import { describeInfo } from '../base/tensor.js';
 import { InferenceSession, parametersOf, TrainingSession, TrainletError } from '../index.js';
-import { describeInfo } from '../tensor.js';
+import { checkAdapterPlaces, writeAdapter } from './adapter.js';
 import { readArrays } from './arrays.js';
 import { ARTIFACTS_OPTIONS, artifacts, artifactsHelp, makeArtifacts } from './artifacts.js';
-import { DATA, DATA_HELP, readingOf } from './data-options.js';
 import { bench, randomFeeds } from './bench.js';
 import { describeCheckpoint } from './checkpoint.js';
+import { DATA, DATA_HELP, readingOf } from './data-options.js';
 import { EXTEND_HELP, EXTEND_OPTIONS, runExtend } from './extend.js';
-import { checkAdapterPlaces, writeAdapter } from './adapter.js';
-import { FINE_TUNE_HELP, FINE_TUNE_OPTIONS, runFineTune } from './fine-tune.js';
 import { checkPlaces, checkpointIn, neededTraining, trainingAt, writeWhole } from './files.js';
+import { FINE_TUNE_HELP, FINE_TUNE_OPTIONS, runFineTune } from './fine-tune.js';
 import { GENERATE_HELP, GENERATE_OPTIONS, runGenerate } from './generate.js';
 import { stoppable } from './interrupt.js';
 import { withLock } from './lock.js';

@@ -8,8 +8,8 @@ import { lstatSync, renameSync, rmSync } from 'node:fs';
 import { link, lstat, mkdir, open, readdir, rename, rm, stat } from 'node:fs/promises';
 import path from 'node:path';
 import { pathToFileURL } from 'node:url';
-import { sentenceOf, TrainletError } from '../errors.js';
-import { readFile, reasonOf } from '../file.js';
+import { sentenceOf, TrainletError } from '../base/errors.js';
+import { readFile, reasonOf } from '../sources/file.js';
 import { UsageError } from './run-main.js';
 
 /** @import { BigIntStats } from 'node:fs' */

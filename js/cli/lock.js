@@ -4,7 +4,7 @@ import { randomUUID } from 'node:crypto';
 import { link, readFile, rename, rm } from 'node:fs/promises';
 import { hostname } from 'node:os';
 import path from 'node:path';
-import { TrainletError } from '../errors.js';
+import { TrainletError } from '../base/errors.js';
 import { look, ownForNow, removeLeft, writeWhole } from './files.js';
 
 const LONGEST = 1000;

@@ -1,7 +1,7 @@
 /** Arrays in files: NumPy's .npy, and IDX as MNIST comes in. */
 
-import { TrainletError } from '../errors.js';
-import { arrayOf, sizeOf } from '../tensor.js';
+import { TrainletError } from '../base/errors.js';
+import { arrayOf, sizeOf } from '../base/tensor.js';
 import { readData } from './files.js';
 
 /** @import { NumberType, TypedArray } from '../types.js' */

@@ -1,7 +1,7 @@
 /** NumPy's .npz: a zip file of .npy files, each the array of its name. */
 
 import { inflateRawSync } from 'node:zlib';
-import { sentenceOf, TrainletError } from '../errors.js';
+import { sentenceOf, TrainletError } from '../base/errors.js';
 import { readData } from './files.js';
 import { parseNpy } from './npy.js';
 

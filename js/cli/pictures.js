@@ -5,7 +5,7 @@ import { readdir } from 'node:fs/promises';
 import { createRequire } from 'node:module';
 import path from 'node:path';
 import { pathToFileURL } from 'node:url';
-import { sentenceOf, TrainletError } from '../errors.js';
+import { sentenceOf, TrainletError } from '../base/errors.js';
 import { Tensor } from '../index.js';
 import { indicesOf } from './classes.js';
 import { say } from './terminal.js';

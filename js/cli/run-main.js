@@ -1,6 +1,6 @@
 /** Runs a command: errors as one sentence to stderr, exit code 0 (done), 1 (failed), 2 (wrong usage) or a signal's. */
 
-import { sentenceOf, TrainletError } from '../errors.js';
+import { sentenceOf, TrainletError } from '../base/errors.js';
 import { EXIT_CODES, listen, stoppedBy } from './interrupt.js';
 import { complain } from './terminal.js';
 

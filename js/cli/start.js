@@ -6,8 +6,8 @@ import { CheckpointStore, generateArtifacts, TrainingSession, TrainletError } fr
 import { readArrays } from './arrays.js';
 import { writeWhole } from './files.js';
 import { stoppable } from './interrupt.js';
-import { duration, percent, Progress } from './progress.js';
 import { readOptions, wholeNumber } from './options.js';
+import { duration, Progress, percent } from './progress.js';
 import { runMain, UsageError } from './run-main.js';
 import { startServer } from './serve-demo.js';
 import { say } from './terminal.js';

@@ -1,6 +1,6 @@
 /** Data sets in text: CSV with a line of names, and JSON lines, each line an example. */
 
-import { sentenceOf, TrainletError } from '../errors.js';
+import { sentenceOf, TrainletError } from '../base/errors.js';
 import { indicesOf } from './classes.js';
 import { readData } from './files.js';
 

@@ -4,7 +4,7 @@ import { existsSync, readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import path from 'node:path';
 import { pathToFileURL } from 'node:url';
-import { sentenceOf, TrainletError } from '../errors.js';
+import { sentenceOf, TrainletError } from '../base/errors.js';
 import { packText } from '../index.js';
 import { readData } from './files.js';
 import { wholeNumber } from './options.js';

@@ -1,6 +1,6 @@
 /** Options of `trainlet train` that are those of fit by the same names: accumulate, schedule, patience. */
 
-import { SCHEDULE_KEYS } from '../schedule.js';
+import { SCHEDULE_KEYS } from '../fit/schedule.js';
 import { number, wholeNumber } from './options.js';
 import { UsageError } from './run-main.js';
 

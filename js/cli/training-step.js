@@ -1,7 +1,7 @@
 /** A training step on made-up feeds, wherever the loss is. */
 
+import { sizeOf } from '../base/tensor.js';
 import { Tensor } from '../index.js';
-import { sizeOf } from '../tensor.js';
 
 /** @import { Feeds, TrainingSession } from '../types.js' */
 

@@ -1,7 +1,7 @@
 // The backward pass of a row's operator as a model: its nodes are those of the training graph that the package makes;
 // the gradients that arrive at the outputs are inputs.
 
-import { Message, textOf } from '../../js/ort/protobuf.js';
+import { Message, textOf } from '../../js/formats/protobuf.js';
 import { attribute, info, message, TYPES, tensor } from './models/onnx_file.js';
 import { wholeModel } from './operator_model.js';
 import { floats } from './operator_rows/inputs.js';

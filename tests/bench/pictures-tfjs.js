@@ -8,7 +8,7 @@
 import { spawnSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
-import { permutation } from '../../js/data.js';
+import { permutation } from '../../js/data/dataset.js';
 import { fineTune, generateArtifacts, InferenceSession, Tensor, TrainingSession } from '../../js/index.js';
 import { asGraph } from '../../web-demo/pictures/backbone/network.js';
 import { randomFrom } from '../../web-demo/pictures/views.js';

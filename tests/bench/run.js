@@ -97,9 +97,9 @@ function optionsOf() {
 
 /** Brings the package of another checkout to where pages of ours can load it. @param {string} folder */
 function bringBeside(folder) {
-  if (!existsSync(join(folder, 'js/trainlet.wasm')))
+  if (!['js/engine/trainlet.wasm', 'js/trainlet.wasm'].some((file) => existsSync(join(folder, file))))
     throw new RangeError(
-      `There is no js/trainlet.wasm in '${folder}': it must be a checkout in which npm run build has run.`,
+      `There is no trainlet.wasm in '${folder}': it must be a checkout in which npm run build has run.`,
     );
   rmSync(join(root, BESIDE_FOLDER), { recursive: true, force: true });
   for (const part of ['js', 'package.json'])

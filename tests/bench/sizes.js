@@ -14,7 +14,7 @@ const PAGE =
 
 /** page: code of one, of which is counted what it loads at first; scripts: entries to bundle, all counted; wasm: the file the measured page loads. */
 const FILES = {
-  trainlet: { page: PAGE, scripts: [join(root, 'js/worker.js')], wasm: join(root, 'js/trainlet.wasm') },
+  trainlet: { page: PAGE, scripts: [join(root, 'js/engine/worker.js')], wasm: join(root, 'js/engine/trainlet.wasm') },
   'ort-graph': {
     scripts: [
       modules('onnxruntime-web/dist/ort.wasm.min.mjs'),

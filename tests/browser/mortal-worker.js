@@ -1,5 +1,5 @@
 // The package's worker, which closes itself, throws or hears nothing for 15 s when it is told to.
-import '../../js/worker-browser.js';
+import '../../js/engine/worker-browser.js';
 
 addEventListener('message', ({ data }) => {
   if (data === 'close') close();

@@ -25,7 +25,7 @@ async function openTab(context) {
   const page = await context.newPage();
   await page.goto(site.url('plain'));
   await page.evaluate(async () => {
-    const { CheckpointStore } = await import('/plain/js/store.js');
+    const { CheckpointStore } = await import('/plain/js/storage/checkpoint-store.js');
     window.store = await CheckpointStore.open({ database: 'tabs', keep: 3 });
   });
   return page;

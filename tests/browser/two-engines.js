@@ -1,8 +1,9 @@
 // Runs in the page: the same artifacts trained by this package and by onnxruntime-web 1.19.2, step by step, and
 // parameters exchanged.
-import * as ort from '/ort/ort.training.wasm.min.mjs';
+
 import { artifactOptions, batchFeeds } from '/golden/recipe.js';
 import * as trainlet from '/js/index.js';
+import * as ort from '/ort/ort.training.wasm.min.mjs';
 import { batchNormModel } from './batch-norm-model.js';
 
 ort.env.wasm.numThreads = 1;

@@ -21,7 +21,7 @@ const HERE = path.join(ROOT, 'tests/bundlers');
 const HTML =
   '<!doctype html><meta charset="utf-8"><link rel="icon" href="data:,"><script type="module" src="SRC"></script>';
 const PATIENCE_MS = 60_000;
-const COPY = 'cp node_modules/trainlet/js/worker*.js node_modules/trainlet/js/*.wasm dist/';
+const COPY = 'cp node_modules/trainlet/js/engine/worker*.js node_modules/trainlet/js/engine/*.wasm dist/';
 
 /**
  * What is installed, where the page stands, what builds it into dist, or what serves it as it is.

@@ -1,7 +1,8 @@
 // Kills Node, Chromium and Firefox in the middle of trainings that save after every step, and checks that nothing
 // acknowledged is lost.
-import { createHash } from 'node:crypto';
+
 import { spawn } from 'node:child_process';
+import { createHash } from 'node:crypto';
 import { once } from 'node:events';
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';

@@ -2,7 +2,7 @@
 // version.
 // node writer.js DIRECTORY NAME WHO BYTES KEEP
 import { writeSync } from 'node:fs';
-import { CheckpointStore } from '../../js/store.js';
+import { CheckpointStore } from '../../js/storage/checkpoint-store.js';
 
 const [directory, name, who, size, keep] = process.argv.slice(2);
 const store = await CheckpointStore.open({ directory, keep: Number(keep) });

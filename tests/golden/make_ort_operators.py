@@ -1,4 +1,4 @@
-"""Prints rows of js/ort-operators.js: by what ONNX Runtime finds its kernels. Run by hand, first where onnxruntime is,
+"""Prints rows of js/formats/ort-operators.js: by what ONNX Runtime finds its kernels. Run by hand, first where onnxruntime is,
 then where onnxruntime-training 1.19.2 is, which tells of the operators that only it has:
 
     build/test/test_harness --dump cases.json

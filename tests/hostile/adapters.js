@@ -1,9 +1,9 @@
 // Damaged adapters and models' notes of them: what each reader begins with, and how it reads.
 import { readFile } from 'node:fs/promises';
 import { fileURLToPath } from 'node:url';
-import { exportAdapter, loadAdapter } from '../../js/adapter.js';
+import { exportAdapter, loadAdapter } from '../../js/adapters/adapter.js';
 import { generateArtifacts, TrainingSession } from '../../js/index.js';
-import { readSource } from '../../js/source.js';
+import { readSource } from '../../js/sources/source.js';
 import { mutateText } from './mutate.js';
 
 const HERE = { worker: false, threads: 1 };
@@ -106,7 +106,7 @@ function patternsIn(config) {
   return Buffer.from(JSON.stringify({ ...JSON.parse(Buffer.from(config)), ...changed }));
 }
 
-/** The same in this process alone: js/adapter.js with what a session hands to it. */
+/** The same in this process alone: js/adapters/adapter.js with what a session hands to it. */
 export async function adapterParsers() {
   const { session, bare, files, halves, onnx, notes, bareNotes } = await made();
   const [whole, plain] = [await withoutEngine(session), await withoutEngine(bare)];

@@ -2,10 +2,10 @@
 import { readFile, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { Tensor } from '../../js/base/tensor.js';
 import { readArrays } from '../../js/cli/arrays.js';
-import { SampleStore } from '../../js/sample-store.js';
-import { Samples } from '../../js/samples.js';
-import { Tensor } from '../../js/tensor.js';
+import { SampleStore } from '../../js/storage/sample-store.js';
+import { Samples } from '../../js/storage/samples.js';
 import { memoryDisk, memoryRoom } from './memory.js';
 import { mutateText } from './mutate.js';
 import { infoOf, sumSealed, sumZip } from './sums.js';

@@ -2,9 +2,9 @@
 import { mkdir, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { KeptFeatures } from '../../js/features/cache.js';
 import { FeatureStore, generateArtifacts, Tensor, TrainingSession } from '../../js/index.js';
-import { KeptFeatures } from '../../js/kept-features.js';
-import { seal, unseal } from '../../js/sealed.js';
+import { seal, unseal } from '../../js/storage/envelope.js';
 import { memoryRoom } from './memory.js';
 import { mutateText } from './mutate.js';
 import { infoOf, sumSealed } from './sums.js';

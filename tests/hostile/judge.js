@@ -1,5 +1,5 @@
 // Judges a reader: it may read a file, or refuse it by a TrainletError, soon and in little memory.
-import { TrainletError } from '../../js/errors.js';
+import { TrainletError } from '../../js/base/errors.js';
 
 const MOST_MS = 2000;
 const MOST_BYTES = 2 ** 30;

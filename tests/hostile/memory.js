@@ -32,7 +32,7 @@ export function memoryDisk() {
 }
 
 /**
- * A room as js/versions.js describes it, with one version of each name.
+ * A room as js/storage/versions.js describes it, with one version of each name.
  * @param {[string, { bytes: Uint8Array, meta: unknown }][]} [held]
  */
 export function memoryRoom(held = []) {

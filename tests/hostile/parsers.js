@@ -10,15 +10,21 @@ import { mutate as damage } from './mutate.js';
 const READERS = [
   ...['cli/arrays.js', 'cli/npy.js', 'cli/npz.js', 'cli/table.js', 'cli/classes.js'],
   ...[
-    'sample-file.js',
-    'sample.js',
-    'samples.js',
-    'sealed.js',
-    'feature-packs.js',
-    'kept-features.js',
-    'stored-features.js',
+    'storage/sample-file.js',
+    'storage/sample.js',
+    'storage/samples.js',
+    'storage/envelope.js',
+    'features/pack.js',
+    'features/cache.js',
+    'features/gather.js',
   ],
-  ...['safetensors.js', 'onnx-adapter.js', 'peft-config.js', 'adapter-metadata.js', 'adapter.js'],
+  ...[
+    'formats/safetensors.js',
+    'adapters/onnx.js',
+    'adapters/peft-config.js',
+    'adapters/metadata.js',
+    'adapters/adapter.js',
+  ],
 ];
 
 /**

@@ -2,7 +2,7 @@
 import { createHash } from 'node:crypto';
 import { crc32, inflateRawSync } from 'node:zlib';
 
-/** SHA-256 of a sealed file (js/sealed.js); none of one in eight. @param {Uint8Array} file */
+/** SHA-256 of a sealed file (js/storage/envelope.js); none of one in eight. @param {Uint8Array} file */
 export function sumSealed(file) {
   if (file.length > 40 && file.length % 8) file.set(createHash('sha256').update(file.subarray(40)).digest(), 8);
   return file;

@@ -2,9 +2,9 @@
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { lending } from '../../js/adapters/adapter.js';
 import { generateArtifacts, Tensor, TrainingSession } from '../../js/index.js';
-import { lending } from '../../js/adapter.js';
-import { INSIDE } from '../../js/opening.js';
+import { INSIDE } from '../../js/session/open.js';
 import { clusters, golden } from './clusters.js';
 
 const HERE = { worker: false, threads: 1 };

@@ -2,8 +2,8 @@
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { readSafetensors, writeSafetensors } from '../../js/formats/safetensors.js';
 import { generateArtifacts, Tensor, TrainingSession, TrainletError } from '../../js/index.js';
-import { readSafetensors, writeSafetensors } from '../../js/safetensors.js';
 import { info, message, tensor } from '../bench/models/onnx_file.js';
 import { configOf, folderOf, prefixOf, runs, sessionOf } from '../golden/lora_runs.js';
 import { golden } from './clusters.js';

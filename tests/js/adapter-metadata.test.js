@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { loraIn, pairOf } from '../../js/adapter-metadata.js';
+import { loraIn, pairOf } from '../../js/adapters/metadata.js';
 
 const module = { name: 'fc1', kind: 'linear', weight: 'fc1.weight', r: 2, alpha: 8 };
 const other = { parameter: 'fc3.weight', name: 'fc3.weight', turned: true };

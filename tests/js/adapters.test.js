@@ -4,8 +4,8 @@ import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
+import { sumOfRank } from '../../js/adapters/sum.js';
 import { compactArtifacts, generateArtifacts, Tensor, TrainingSession } from '../../js/index.js';
-import { sumOfRank } from '../../js/adapter-sum.js';
 import { root } from '../../wasm/tools.mjs';
 import { batchOf, configOf, folderOf, prefixOf, sessionOf } from '../golden/lora_runs.js';
 

@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { after, before, test } from 'node:test';
 import { pathToFileURL } from 'node:url';
-import { openAugmenter } from '../../js/augment.js';
+import { openAugmenter } from '../../js/data/augment.js';
 import { generateArtifacts, Tensor, TrainingSession } from '../../js/index.js';
 import { info, message, node, tensor } from '../bench/models/onnx_file.js';
 

@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
-import { generateArtifacts, InferenceSession, Tensor, TrainletError, TrainingSession } from '../../js/index.js';
+import { generateArtifacts, InferenceSession, Tensor, TrainingSession, TrainletError } from '../../js/index.js';
 import { attribute, info, message, node } from '../bench/models/onnx_file.js';
 import { batchBits } from '../golden/recipe.js';
 import { clusters, golden } from './clusters.js';

@@ -1,8 +1,8 @@
 // Sets off the bomb that it is told: loads and runs it, makes artifacts of it and trains a step; tells what each took.
 
 import { parentPort } from 'node:worker_threads';
-import { compileEngine } from '../../js/compile.js';
-import { Core } from '../../js/core.js';
+import { compileEngine } from '../../js/engine/compile.js';
+import { Core } from '../../js/engine/core.js';
 import { BOMBS, LARGE } from './bombs.js';
 
 const module = await compileEngine({ threads: 1, reproducible: true });

@@ -3,8 +3,8 @@
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import test from 'node:test';
-import { calibrationError, temperatureOf, thresholdOf } from '../../js/calibration.js';
 import { fineTune, generateArtifacts, Tensor, TrainingSession } from '../../js/index.js';
+import { calibrationError, temperatureOf, thresholdOf } from '../../js/session/calibration.js';
 import { clusters, golden } from './clusters.js';
 
 const HERE = { worker: false, threads: 1 };

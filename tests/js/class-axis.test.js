@@ -3,8 +3,8 @@
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { test } from 'node:test';
+import { countRight } from '../../js/fit/metrics.js';
 import { generateArtifacts, TrainingSession } from '../../js/index.js';
-import { countRight } from '../../js/metrics.js';
 import { onnxFile } from '../bench/models/onnx_file.js';
 import { artifactOptions, batchFeeds, batchUnit } from '../golden/recipe.js';
 

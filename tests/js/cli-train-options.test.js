@@ -7,8 +7,8 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { after, before, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
-import { TrainingSession } from '../../js/index.js';
 import { artifactsIn } from '../../js/cli/files.js';
+import { TrainingSession } from '../../js/index.js';
 import { clusters } from './clusters.js';
 
 const CLI = fileURLToPath(new URL('../../js/cli/index.js', import.meta.url));

@@ -530,10 +530,10 @@ test('the demo is served with types and a strict policy, and nothing outside its
 
 test('the demo is served by brotli to who takes it', async () => {
   const { url, close } = await startServer();
-  const place = new URL('../../js/trainlet.wasm', import.meta.url);
+  const place = new URL('../../js/engine/trainlet.wasm', import.meta.url);
   try {
     for (const coding of ['br', 'identity']) {
-      const answer = await fetch(new URL('js/trainlet.wasm', url), { headers: { 'accept-encoding': coding } });
+      const answer = await fetch(new URL('js/engine/trainlet.wasm', url), { headers: { 'accept-encoding': coding } });
       const sent = Number(answer.headers.get('content-length'));
       assert.equal(answer.headers.get('content-encoding'), coding === 'br' ? 'br' : null);
       assert.ok(coding === 'br' ? sent < 380_000 : sent > 700_000, `${coding}: ${sent} bytes`);

@@ -5,8 +5,8 @@
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { test } from 'node:test';
-import { Core } from '../../js/core.js';
-import { PAGES_MAX } from '../../js/engine.js';
+import { Core } from '../../js/engine/core.js';
+import { PAGES_MAX } from '../../js/engine/engine.js';
 
 const CONSTANTS = {
   version: '0',
@@ -235,5 +235,5 @@ function pagesOf(file) {
 
 for (const name of ['trainlet-threads', 'trainlet-threads-relaxed'])
   test(`${name}.wasm declares the memory that is made for it`, () => {
-    assert.equal(pagesOf(readFileSync(new URL(`../../js/${name}.wasm`, import.meta.url))), PAGES_MAX);
+    assert.equal(pagesOf(readFileSync(new URL(`../../js/engine/${name}.wasm`, import.meta.url))), PAGES_MAX);
   });

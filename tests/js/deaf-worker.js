@@ -1,7 +1,7 @@
 /** A worker thread whose engine of one number never comes back from a step or an export, or from loading models of two bytes. */
 
 import { parentPort } from 'node:worker_threads';
-import { serve } from '../../js/serve.js';
+import { serve } from '../../js/engine/serve.js';
 import { FakeEngine } from './fake-engine.js';
 
 const forever = () => {

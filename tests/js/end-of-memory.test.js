@@ -4,9 +4,9 @@
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { compileEngine } from '../../js/compile.js';
-import { Core } from '../../js/core.js';
-import { PAGES_MAX } from '../../js/engine.js';
+import { compileEngine } from '../../js/engine/compile.js';
+import { Core } from '../../js/engine/core.js';
+import { PAGES_MAX } from '../../js/engine/engine.js';
 import { clusters, golden } from './clusters.js';
 
 const MB = 2 ** 20;

@@ -3,10 +3,10 @@
  * order.
  */
 
-import { TrainletError } from '../../js/errors.js';
-import { Place } from '../../js/place.js';
+import { TrainletError } from '../../js/base/errors.js';
+import { Place } from '../../js/fit/position.js';
 
-/** @typedef {import('../../js/protocol.js').Methods} Methods */
+/** @typedef {import('../../js/engine/protocol.js').Methods} Methods */
 
 export const INFO = {
   train: {
@@ -155,7 +155,7 @@ export class FakeEngine {
   }
 }
 
-/** @param {import('../../js/protocol.js').PackedFeeds} feeds */
+/** @param {import('../../js/engine/protocol.js').PackedFeeds} feeds */
 function input({ tensors, buffer }) {
   const { offset, bytes } = tensors.find(({ name }) => name === 'input');
   return new Float32Array(buffer, offset, bytes / 4);

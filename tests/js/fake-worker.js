@@ -3,7 +3,7 @@
  */
 
 import { parentPort } from 'node:worker_threads';
-import { serve } from '../../js/serve.js';
+import { serve } from '../../js/engine/serve.js';
 import { FakeEngine } from './fake-engine.js';
 
 class MortalEngine extends FakeEngine {

@@ -6,9 +6,9 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { setImmediate } from 'node:timers/promises';
-import { contentsOf } from '../../js/content.js';
-import { KeptFeatures } from '../../js/kept-features.js';
-import { Tensor } from '../../js/tensor.js';
+import { Tensor } from '../../js/base/tensor.js';
+import { KeptFeatures } from '../../js/features/cache.js';
+import { contentsOf } from '../../js/storage/content-hash.js';
 
 const BASE = '0123456789abcdef'.repeat(2);
 const OUTPUTS = [{ name: 'f', type: 'float32', dims: [4] }];

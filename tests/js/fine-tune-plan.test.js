@@ -5,6 +5,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, beforeEach, mock, test } from 'node:test';
+import { check, fineTune, tune } from '../../js/fine-tune/fine-tune.js';
 import {
   CheckpointStore,
   FeatureStore,
@@ -13,7 +14,6 @@ import {
   Tensor,
   TrainingSession,
 } from '../../js/index.js';
-import { check, fineTune, tune } from '../../js/fine-tune.js';
 import { attribute, info, message, tensor } from '../bench/models/onnx_file.js';
 import { clusters, golden } from './clusters.js';
 

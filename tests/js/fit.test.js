@@ -2,12 +2,12 @@
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { TrainletError } from '../../js/errors.js';
-import { evaluate } from '../../js/evaluate.js';
-import { fit } from '../../js/fit.js';
-import { permutation } from '../../js/data.js';
-import { countRight } from '../../js/metrics.js';
-import { openSchedule } from '../../js/schedule.js';
+import { TrainletError } from '../../js/base/errors.js';
+import { permutation } from '../../js/data/dataset.js';
+import { evaluate } from '../../js/fit/evaluate.js';
+import { fit } from '../../js/fit/fit.js';
+import { countRight } from '../../js/fit/metrics.js';
+import { openSchedule } from '../../js/fit/schedule.js';
 import { examples, FakeEngine, INFO, sessionOf } from './fake-engine.js';
 
 /** @param {object} options */

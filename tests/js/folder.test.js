@@ -4,16 +4,16 @@
  */
 
 import assert from 'node:assert/strict';
+import { createHash } from 'node:crypto';
 import fs from 'node:fs/promises';
 import { syncBuiltinESMExports } from 'node:module';
 import { hostname, tmpdir } from 'node:os';
-import { createHash } from 'node:crypto';
 import path from 'node:path';
 import { afterEach, beforeEach, test } from 'node:test';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 import { build } from 'esbuild';
-import { readSource } from '../../js/source.js';
-import { CheckpointStore } from '../../js/store.js';
+import { readSource } from '../../js/sources/source.js';
+import { CheckpointStore } from '../../js/storage/checkpoint-store.js';
 
 const bytes = (n, value = n) => new Uint8Array(n).fill(value);
 
@@ -331,7 +331,7 @@ test('what killed writers left is removed, and nothing of a living one', async (
 });
 
 test('a bundle for browsers has no folders, and says so', async () => {
-  const entryPoints = [fileURLToPath(new URL('../../js/store.js', import.meta.url))];
+  const entryPoints = [fileURLToPath(new URL('../../js/storage/checkpoint-store.js', import.meta.url))];
   const outfile = at('bundle.mjs');
   for (const [platform, check] of [
     [

@@ -8,7 +8,10 @@ import path from 'node:path';
 import { after, before, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { IDBFactory, IDBKeyRange } from 'fake-indexeddb';
+import { readOnnxAdapter } from '../../js/adapters/onnx.js';
+import { TrainletError } from '../../js/base/errors.js';
 import { parseNpy } from '../../js/cli/npy.js';
+import { floatsOf } from '../../js/formats/safetensors.js';
 import {
   CheckpointStore,
   compactArtifacts,
@@ -17,10 +20,7 @@ import {
   SampleStore,
   TrainingSession,
 } from '../../js/index.js';
-import { readOnnxAdapter } from '../../js/onnx-adapter.js';
-import { TrainletError } from '../../js/errors.js';
-import { floatsOf } from '../../js/safetensors.js';
-import { readSource } from '../../js/source.js';
+import { readSource } from '../../js/sources/source.js';
 
 const HERE = { worker: false, threads: 1 };
 const golden = async (file) => new Uint8Array(await readFile(new URL(`../golden/${file}`, import.meta.url)));
@@ -65,7 +65,7 @@ test('the page about versions has those that the code has', async () => {
     ['compact file', 'N', await newest('src/compact/compact.h', 'COMPACT_VERSION')],
     ['`.ort` model', '1 to N', await newest('src/onnx/ort_format.c', 'VERSION_MAX')],
     ['ONNX model', 'IR versions up to N', await newest('src/onnx/read.c', 'IR_MAX')],
-    ['`.onnx_adapter`', 'N', await newest('js/onnx-adapter.js', 'VERSION')],
+    ['`.onnx_adapter`', 'N', await newest('js/adapters/onnx.js', 'VERSION')],
     ['`.npy`', '1 to N', await newest('js/cli/npy.js', 'NPY_VERSION')],
   ])
     assert.equal(row(page, name).split(' | ')[1], versions.replace('N', String(number)), name);

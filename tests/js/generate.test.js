@@ -5,8 +5,8 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { generate, generateArtifacts, InferenceSession, packText, Tensor, TrainingSession } from '../../js/index.js';
-import { padded } from '../../js/generate.js';
-import { probabilities } from '../../js/sampling.js';
+import { padded } from '../../js/text/generate.js';
+import { probabilities } from '../../js/text/sampling.js';
 import { root } from '../../wasm/tools.mjs';
 import { attribute, info, message, node, tensor } from '../bench/models/onnx_file.js';
 

@@ -4,8 +4,8 @@ import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
+import { readSafetensors, writeSafetensors } from '../../js/formats/safetensors.js';
 import { generateArtifacts, Tensor, TrainingSession, TrainletError } from '../../js/index.js';
-import { readSafetensors, writeSafetensors } from '../../js/safetensors.js';
 import { root } from '../../wasm/tools.mjs';
 
 const HERE = { worker: false, threads: 1 };

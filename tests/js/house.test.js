@@ -11,7 +11,7 @@ import { fileURLToPath } from 'node:url';
 import * as trainlet from '../../js/index.js';
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url));
-const BUILT_WORKER = path.join('js', 'worker.js'); // of files that are looked at themselves
+const BUILT_WORKER = path.join('js', 'engine', 'worker.js'); // of files that are looked at themselves
 
 /**
  * The files under some folders that match a pattern.
@@ -50,6 +50,49 @@ test('a layer of src/ includes only layers before it: kernels know only numbers,
     }
   }
   assert.deepEqual(upward, []);
+});
+
+/** In this order: a room imports itself and those before it, lazily or not. */
+const ROOMS = [
+  ...['base', 'engine', 'storage', 'formats', 'sources', 'media', 'data', 'features', 'fit', 'adapters', 'session'],
+  ...['text', 'fine-tune', 'artifacts', '.', 'cli'],
+];
+
+/** The modules of js/, each with those that it imports or starts as a worker. */
+async function modules() {
+  const imports = /(?:from|import\(|import|new URL\()\s*'(\.[^']+\.js)'/g;
+  const found = new Map();
+  for (const file of await filesWith(['js'], /\.js$/, /./)) {
+    const name = path.relative('js', file).replaceAll(path.sep, '/');
+    const code = (await readFile(path.join(ROOT, file), 'utf8')).replace(/\/\*[\s\S]*?\*\//g, '');
+    const named = [...code.matchAll(imports)].map(([, to]) => path.posix.join(path.posix.dirname(name), to));
+    found.set(
+      name,
+      named.filter((to) => to !== 'engine/worker.js' && to !== name),
+    );
+  }
+  return found;
+}
+
+test('a module of js/ imports its own room and those before it', async () => {
+  const roomOf = (/** @type {string} */ file) => (file.includes('/') ? file.slice(0, file.indexOf('/')) : '.');
+  const found = await modules();
+  assert.deepEqual([...new Set([...found.keys()].map(roomOf))].sort(), [...ROOMS].sort());
+  const upward = [];
+  for (const [file, imported] of found)
+    for (const to of imported)
+      if (ROOMS.indexOf(roomOf(to)) > ROOMS.indexOf(roomOf(file))) upward.push(`${file} imports ${to}`);
+  assert.deepEqual(upward, []);
+});
+
+test('modules of js/ make no circle', async () => {
+  const found = await modules();
+  const isDone = (/** @type {string[]} */ imported) => imported.every((to) => !found.has(to));
+  for (let before = -1; before !== found.size; ) {
+    before = found.size;
+    for (const [file, imported] of found) if (isDone(imported)) found.delete(file);
+  }
+  assert.deepEqual([...found.keys()], []);
 });
 
 test('only src/onnx/ (by its own header too), the wire and trainlet_checkpoint.c see protobuf', async () => {
@@ -98,13 +141,16 @@ test('only abi.c exports', async () => {
 });
 
 test('only engine.js touches wasm memory, and beside it two files know exports', async () => {
-  const [checkpoint, core, engine] = ['cli/checkpoint.js', 'core.js', 'engine.js'].map((file) => path.join('js', file));
+  const [checkpoint, core, engine] = ['cli/checkpoint.js', 'engine/core.js', 'engine/engine.js'].map((file) =>
+    path.join('js', file),
+  );
   assert.deepEqual(await filesWith(['js'], /\.js$/, /emory\.buffer/), [engine]);
   assert.deepEqual(await filesWith(['js'], /\.js$/, /\babi_\w+/), [checkpoint, core, engine]);
 });
 
-test('only database.js touches IndexedDB', async () => {
-  assert.deepEqual(await filesWith(['js'], /\.js$/, /indexedDB|IDBKeyRange/), [path.join('js', 'database.js')]);
+test('only storage/indexeddb.js touches IndexedDB', async () => {
+  const indexeddb = path.join('js', 'storage', 'indexeddb.js');
+  assert.deepEqual(await filesWith(['js'], /\.js$/, /indexedDB|IDBKeyRange/), [indexeddb]);
 });
 
 test('a drawing in a comment is not torn: no sentence follows it on the next line', async () => {

@@ -4,7 +4,7 @@
  */
 
 import { parentPort } from 'node:worker_threads';
-import { serve } from '../../js/serve.js';
+import { serve } from '../../js/engine/serve.js';
 
 const illness = process.env.ILLNESS;
 const { instantiate } = WebAssembly;

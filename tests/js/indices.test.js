@@ -6,7 +6,7 @@
 import assert from 'node:assert/strict';
 import test from 'node:test';
 import { generateArtifacts, InferenceSession, Tensor, TrainingSession } from '../../js/index.js';
-import { attribute, info, message, node, tensor, TYPES, weight } from '../bench/models/onnx_file.js';
+import { attribute, info, message, node, TYPES, tensor, weight } from '../bench/models/onnx_file.js';
 
 const HERE = { worker: false, threads: 1 };
 const ARRAYS = { float32: Float32Array, int64: BigInt64Array, int32: Int32Array };

@@ -6,7 +6,7 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import * as ort from 'onnxruntime-web';
-import { generateArtifacts, InferenceSession, Tensor, TrainletError, TrainingSession } from '../../js/index.js';
+import { generateArtifacts, InferenceSession, Tensor, TrainingSession, TrainletError } from '../../js/index.js';
 import { info, message, node, weight } from '../bench/models/onnx_file.js';
 
 const HERE = { worker: false };

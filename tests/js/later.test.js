@@ -2,8 +2,8 @@
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { TrainletError } from '../../js/errors.js';
-import { later } from '../../js/later.js';
+import { TrainletError } from '../../js/base/errors.js';
+import { later } from '../../js/base/lazy.js';
 
 test('what could not be loaded is a sentence with a code, and its cause', async () => {
   const cause = new TypeError('Failed to fetch dynamically imported module: https://page/fit.js');
@@ -15,5 +15,5 @@ test('what could not be loaded is a sentence with a code, and its cause', async 
 });
 
 test('what was loaded is given', async () => {
-  assert.equal((await later(() => import('../../js/fit.js'))).fit.name, 'fit');
+  assert.equal((await later(() => import('../../js/fit/fit.js'))).fit.name, 'fit');
 });

@@ -5,6 +5,8 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import ort from 'onnxruntime-web-1.30';
+import { engine } from '../../js/cli/checkpoint.js';
+import { readSafetensors, writeSafetensors } from '../../js/formats/safetensors.js';
 import {
   generateArtifacts,
   InferenceSession,
@@ -14,13 +16,11 @@ import {
   TrainingSession,
   TrainletError,
 } from '../../js/index.js';
-import { readSafetensors, writeSafetensors } from '../../js/safetensors.js';
-import { attribute, info, message, tensor } from '../bench/models/onnx_file.js';
-import { gpt } from '../bench/models/networks.js';
-import { engine } from '../../js/cli/checkpoint.js';
 import { root } from '../../wasm/tools.mjs';
-import { batchTensor } from '../golden/recipe.js';
+import { gpt } from '../bench/models/networks.js';
+import { attribute, info, message, tensor } from '../bench/models/onnx_file.js';
 import { batchOf, configOf, folderOf, prefixOf, runs, sessionOf } from '../golden/lora_runs.js';
+import { batchTensor } from '../golden/recipe.js';
 
 const PEFT = 'base_model.model.';
 const HERE = { worker: false, threads: 1 };

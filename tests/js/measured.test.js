@@ -11,7 +11,7 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { after, before, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
-import { fingerprintOf } from '../../js/fingerprint.js';
+import { fingerprintOf } from '../../js/data/fingerprint.js';
 import { generateArtifacts, Tensor, TrainingSession } from '../../js/index.js';
 import { attribute, info, message, node, tensor, weight } from '../bench/models/onnx_file.js';
 import { clusters, golden } from './clusters.js';

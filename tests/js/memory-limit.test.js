@@ -2,8 +2,8 @@
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { compileEngine } from '../../js/compile.js';
-import { Core } from '../../js/core.js';
+import { compileEngine } from '../../js/engine/compile.js';
+import { Core } from '../../js/engine/core.js';
 import { generateArtifacts, InferenceSession, TrainingSession } from '../../js/index.js';
 import { onnxFile } from '../bench/models/onnx_file.js';
 import { clusters, golden } from './clusters.js';

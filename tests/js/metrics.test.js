@@ -3,9 +3,9 @@
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import test from 'node:test';
+import { measureNamed } from '../../js/fit/measures.js';
+import { countRight, isHigherBetter } from '../../js/fit/metrics.js';
 import { generateArtifacts, Tensor, TrainingSession } from '../../js/index.js';
-import { measureNamed } from '../../js/measures.js';
-import { countRight, isHigherBetter } from '../../js/metrics.js';
 import { batchTensor, batchUnit } from '../golden/recipe.js';
 
 const golden = new URL('../golden/', import.meta.url);
@@ -95,7 +95,7 @@ test('what a larger number means is known of every metric, and asked of a custom
 });
 
 test("classWeight 'balanced' is scikit-learn's", async () => {
-  const { weigh } = await import('../../js/weights.js');
+  const { weigh } = await import('../../js/data/example-weights.js');
   const inputs = [
     { name: 'labels', type: 'int64', dims: ['N'], labels: { classes: C, axis: 1 } },
     { name: 'sample_weight', type: 'float32', dims: ['N'], sampleWeight: true },

@@ -8,7 +8,7 @@ import { createRequire } from 'node:module';
 import path from 'node:path';
 import test from 'node:test';
 import { InferenceSession, Tensor } from '../../js/index.js';
-import { attribute, info, message, tensor, TYPES } from '../bench/models/onnx_file.js';
+import { attribute, info, message, TYPES, tensor } from '../bench/models/onnx_file.js';
 import { batchBits, batchUnit } from '../golden/recipe.js';
 
 const require = createRequire(import.meta.url);

@@ -2,11 +2,11 @@
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { TrainletError } from '../../js/errors.js';
-import { evaluate } from '../../js/evaluate.js';
-import { fineTune } from '../../js/fine-tune.js';
-import { fit } from '../../js/fit.js';
-import { FIT_KEYS } from '../../js/fit-options.js';
+import { TrainletError } from '../../js/base/errors.js';
+import { fineTune } from '../../js/fine-tune/fine-tune.js';
+import { evaluate } from '../../js/fit/evaluate.js';
+import { fit } from '../../js/fit/fit.js';
+import { FIT_KEYS } from '../../js/fit/options.js';
 import { examples, FakeEngine, sessionOf } from './fake-engine.js';
 
 const trap = () =>

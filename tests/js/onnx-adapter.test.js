@@ -4,9 +4,9 @@ import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
+import { readOnnxAdapter as readWith, writeOnnxAdapter } from '../../js/adapters/onnx.js';
+import { floatsOf } from '../../js/formats/safetensors.js';
 import { generateArtifacts, TrainingSession, TrainletError } from '../../js/index.js';
-import { readOnnxAdapter as readWith, writeOnnxAdapter } from '../../js/onnx-adapter.js';
-import { floatsOf } from '../../js/safetensors.js';
 import { root } from '../../wasm/tools.mjs';
 
 const readOnnxAdapter = (bytes, file) => readWith(bytes, file, { floatsOf, TrainletError });

@@ -1,22 +1,22 @@
 /** Lists of options, checked by the compiler alone: each names all that its type declares, and nothing else. */
 
-import type { ARTIFACT_KEYS } from '../../js/artifacts.js';
-import type { ENGINE_KEYS } from '../../js/engine-options.js';
-import type { AUGMENT_KEYS } from '../../js/augment.js';
-import type { AUDIO_KEYS, FRAME_KEYS } from '../../js/audio.js';
-import type { MEL_KEYS } from '../../js/spectrogram.js';
-import type { IMAGE_KEYS } from '../../js/image.js';
-import type { BUDGET_KEYS } from '../../js/budget.js';
-import type { CACHE_KEYS, CHECKPOINT_KEYS, EARLY_STOPPING_KEYS, EMA_KEYS, FIT_KEYS } from '../../js/fit-options.js';
-import type { FEATURE_STORE_KEYS } from '../../js/kept-features.js';
-import type { RUN_OPTIONS, STEP_OPTIONS } from '../../js/run.js';
-import type { SPLIT_KEYS } from '../../js/split.js';
-import type { GENERATE_KEYS } from '../../js/generate.js';
-import type { PACK_KEYS } from '../../js/pack-text.js';
-import type { GROUP_KEYS } from '../../js/session.js';
-import type { STORE_KEYS } from '../../js/samples.js';
-import type { SCHEDULE_KEYS } from '../../js/schedule.js';
-import type { ORT_OPTIONS } from '../../js/opening.js';
+import type { ARTIFACT_KEYS } from '../../js/artifacts/artifacts.js';
+import type { ENGINE_KEYS } from '../../js/engine/options.js';
+import type { AUGMENT_KEYS } from '../../js/data/augment.js';
+import type { AUDIO_KEYS, FRAME_KEYS } from '../../js/media/audio.js';
+import type { MEL_KEYS } from '../../js/media/spectrogram.js';
+import type { IMAGE_KEYS } from '../../js/media/image.js';
+import type { BUDGET_KEYS } from '../../js/fit/budget.js';
+import type { CACHE_KEYS, CHECKPOINT_KEYS, EARLY_STOPPING_KEYS, EMA_KEYS, FIT_KEYS } from '../../js/fit/options.js';
+import type { FEATURE_STORE_KEYS } from '../../js/features/cache.js';
+import type { RUN_OPTIONS, STEP_OPTIONS } from '../../js/session/run.js';
+import type { SPLIT_KEYS } from '../../js/data/split.js';
+import type { GENERATE_KEYS } from '../../js/text/generate.js';
+import type { PACK_KEYS } from '../../js/text/pack-text.js';
+import type { GROUP_KEYS } from '../../js/session/training.js';
+import type { STORE_KEYS } from '../../js/storage/samples.js';
+import type { SCHEDULE_KEYS } from '../../js/fit/schedule.js';
+import type { ORT_OPTIONS } from '../../js/session/open.js';
 import type {
   ArtifactOptions, AudioOptions, AugmentOptions, Budget, CacheFeatures, MelOptions, EngineOptions,
   FeatureStoreOptions, FitOptions, GenerateOptions, ImageOptions, PackOptions, ParameterGroup, RunOptions, SampleStoreOptions, Schedule,

@@ -9,8 +9,8 @@ import { createRequire } from 'node:module';
 import path from 'node:path';
 import { after, test } from 'node:test';
 import { randomFeeds } from '../../js/cli/bench.js';
+import { ortFormatOf } from '../../js/formats/ort-model.js';
 import * as trainlet from '../../js/index.js';
-import { ortFormatOf } from '../../js/ort/model.js';
 import { info, message, node, weight } from '../bench/models/onnx_file.js';
 import { artifactOptions, batchFeeds } from '../golden/recipe.js';
 

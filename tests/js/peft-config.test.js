@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { test } from 'node:test';
-import { isKnown, KEYS, lackingFor, OURS } from '../../js/peft-config.js';
+import { isKnown, KEYS, lackingFor, OURS } from '../../js/adapters/peft-config.js';
 
 const golden = JSON.parse(readFileSync(new URL('../golden/peft_config.json', import.meta.url), 'utf8'));
 const usual = golden.usual.config;

@@ -5,11 +5,11 @@ import { execFile } from 'node:child_process';
 import { test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
-import { Client } from '../../js/client.js';
-import { TrainletError } from '../../js/errors.js';
-import { portLine } from '../../js/here.js';
-import { serve } from '../../js/serve.js';
-import { TrainingSession } from '../../js/session.js';
+import { TrainletError } from '../../js/base/errors.js';
+import { Client } from '../../js/engine/client.js';
+import { serve } from '../../js/engine/serve.js';
+import { portLine } from '../../js/engine/transport-inline.js';
+import { TrainingSession } from '../../js/session/training.js';
 import { examples, FakeEngine } from './fake-engine.js';
 
 const NOTHING = new Uint8Array(1);

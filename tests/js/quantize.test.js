@@ -7,9 +7,8 @@ import { join } from 'node:path';
 import { test } from 'node:test';
 import ort from 'onnxruntime-web-1.30';
 import { compactArtifacts, generateArtifacts, Tensor, TrainingSession } from '../../js/index.js';
-import { attribute, info, message, node, weight } from '../bench/models/onnx_file.js';
 import { root } from '../../wasm/tools.mjs';
-import { tensor } from '../bench/models/onnx_file.js';
+import { attribute, info, message, node, tensor, weight } from '../bench/models/onnx_file.js';
 import { batchOf, configOf, folderOf, sessionOf } from '../golden/lora_runs.js';
 
 const HERE = { worker: false, threads: 1 };

@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { fullMatch } from '../../js/regular-expression.js';
+import { fullMatch } from '../../js/base/regular-expression.js';
 
 /** Numbers below n, by a linear congruence, so that a failure can be repeated. */
 function random(seed) {

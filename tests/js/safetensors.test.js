@@ -4,8 +4,8 @@
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { test } from 'node:test';
-import { TrainletError } from '../../js/errors.js';
-import { openSafetensors, readSafetensors, toBrain, toHalf, writeSafetensors } from '../../js/safetensors.js';
+import { TrainletError } from '../../js/base/errors.js';
+import { openSafetensors, readSafetensors, toBrain, toHalf, writeSafetensors } from '../../js/formats/safetensors.js';
 
 const golden = JSON.parse(readFileSync(new URL('../golden/safetensors.json', import.meta.url), 'utf8'));
 const read = (bytes) => readSafetensors(bytes, 'file', TrainletError);

@@ -1,14 +1,14 @@
 /** The store of samples in both its rooms: what is kept, the bounds, the data set for fit, export and import. */
 
 import assert from 'node:assert/strict';
-import fs from 'node:fs/promises';
 import { createHash } from 'node:crypto';
+import fs from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import { IDBFactory, IDBKeyRange } from 'fake-indexeddb';
 import { generateArtifacts, SampleStore, Tensor, TrainingSession } from '../../js/index.js';
-import { message, tensor, info, node } from '../bench/models/onnx_file.js';
+import { info, message, node, tensor } from '../bench/models/onnx_file.js';
 
 const row = (...values) => new Tensor('float32', Float32Array.from(values), [1, values.length]);
 const sample = (label, ...values) => ({ inputs: { x: row(...values) }, label });

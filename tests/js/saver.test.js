@@ -2,8 +2,8 @@
 
 import assert from 'node:assert/strict';
 import { mock, test } from 'node:test';
-import { TrainletError } from '../../js/errors.js';
-import { Saver, saveInTime } from '../../js/saver.js';
+import { TrainletError } from '../../js/base/errors.js';
+import { Saver, saveInTime } from '../../js/fit/autosave.js';
 
 const BYTES = new Uint8Array(10);
 

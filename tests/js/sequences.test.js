@@ -5,7 +5,7 @@
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { generateArtifacts, InferenceSession, Tensor, TrainletError, TrainingSession } from '../../js/index.js';
+import { generateArtifacts, InferenceSession, Tensor, TrainingSession, TrainletError } from '../../js/index.js';
 import { attribute, info, message, node, tensor, weight } from '../bench/models/onnx_file.js';
 
 const HERE = { worker: false };

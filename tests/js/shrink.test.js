@@ -64,7 +64,7 @@ describe('trainlet shrink', { skip: !isLinked && 'lld is not here' }, () => {
 
   test('a third of the size, the same losses, checkpoint and model', async () => {
     const wasmBinary = readFileSync(at('out/trainlet.wasm'));
-    const whole = brotliCompressSync(readFileSync('js/trainlet.wasm')).length;
+    const whole = brotliCompressSync(readFileSync('js/engine/trainlet.wasm')).length;
     assert.ok(brotliCompressSync(wasmBinary).length < 0.33 * whole, made.stdout);
     assert.deepEqual(await trained(artifacts, { wasmBinary }), await trained(artifacts));
   });
@@ -124,7 +124,7 @@ describe('trainlet shrink', { skip: !isLinked && 'lld is not here' }, () => {
     wrong(list.replace(/feature onnx\n/, ''), /has no reader of ONNX models/);
     wrong('operator Gem\n', /wrong\.config, line 1: there is no operator Gem/);
     wrong('\0\x1b[2J'.repeat(1000), /wrong\.config, line 1: '.*' is not one of operator, pass/);
-    writeFileSync(at('other.wasm'), readFileSync('js/trainlet.wasm').subarray(0, 1000));
+    writeFileSync(at('other.wasm'), readFileSync('js/engine/trainlet.wasm').subarray(0, 1000));
     wrong(list, /trainlet\.wasm cannot be shrunk: it is not as/, '--wasm', at('other.wasm'));
     wrong(list, /there is no feature 'exports'/, '--with', 'exports');
     wrong(list, /there is no feature 'constructor'/, '--with', 'constructor');
@@ -159,7 +159,7 @@ describe('trainlet shrink', { skip: !isLinked && 'lld is not here' }, () => {
     const made = cli('shrink', ...names.map(fileOf), '--batch-size', '6', '-o', at('learn'));
     assert.equal(made.status, 0, made.stderr);
     const wasmBinary = readFileSync(at('learn/trainlet.wasm'));
-    assert.ok(wasmBinary.length < 0.2 * readFileSync('js/trainlet.wasm').length, made.stdout);
+    assert.ok(wasmBinary.length < 0.2 * readFileSync('js/engine/trainlet.wasm').length, made.stdout);
     const answers = (name, options) => outputsOf(readFileSync(fileOf(name)), cases[name], { ...here, ...options });
     for (const name of names) assert.deepEqual(await answers(name, { wasmBinary }), await answers(name));
     await assert.rejects(answers('svr', { wasmBinary }), {

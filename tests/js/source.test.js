@@ -8,7 +8,7 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { after, before, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
-import { readSource } from '../../js/source.js';
+import { readSource } from '../../js/sources/source.js';
 
 const HELLO = new TextEncoder().encode('hello');
 const DIGEST = 'sha256-LPJNul+wow4m6DsqxbninhsWHlwfp0JecwQzYpOLmCQ=';

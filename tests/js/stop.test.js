@@ -7,12 +7,12 @@ import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { createServer } from 'node:http';
 import { test } from 'node:test';
-import { Core } from '../../js/core.js';
+import { bind, pack } from '../../js/base/tensor.js';
+import { Core } from '../../js/engine/core.js';
 import { generateArtifacts, InferenceSession, Tensor, TrainingSession } from '../../js/index.js';
-import { bind, pack } from '../../js/tensor.js';
 import { examples } from './fake-engine.js';
-import { STRING_BOMBS } from './string-bombs.js';
 import { RANDOM_MODEL, randomFeeds, slowFeeds, slowInput, slowModel } from './slow-models.js';
+import { STRING_BOMBS } from './string-bombs.js';
 
 const OPTIONS = { loss: 'cross-entropy', optimizer: { type: 'adamw', lr: 0.01 } };
 const PARTS = { trainModel: 'train', evalModel: 'eval', optimizerModel: 'optimizer', checkpointState: 'checkpoint' };
@@ -47,7 +47,7 @@ function signalAfter(ms) {
 /** An engine whose n-th question from now, counted by `left`, is answered with yes. */
 async function coreOf(artifacts) {
   const stop = { left: Infinity };
-  const module = await WebAssembly.compile(readFileSync(new URL('../../js/trainlet.wasm', import.meta.url)));
+  const module = await WebAssembly.compile(readFileSync(new URL('../../js/engine/trainlet.wasm', import.meta.url)));
   const env = { emscripten_notify_memory_growth() {}, stopped: () => Number(stop.left-- <= 0), now: () => 0 };
   const core = new Core(await WebAssembly.instantiate(module, { env }));
   const parts = Object.entries(PARTS).map(([name, which]) => ({ which, bytes: artifacts[name] }));
@@ -58,7 +58,7 @@ async function coreOf(artifacts) {
 
 test('an engine asks nothing else of its surroundings', async () => {
   for (const name of ['trainlet', 'trainlet-threads', 'trainlet-relaxed', 'trainlet-threads-relaxed']) {
-    const bytes = readFileSync(new URL(`../../js/${name}.wasm`, import.meta.url));
+    const bytes = readFileSync(new URL(`../../js/engine/${name}.wasm`, import.meta.url));
     if (!WebAssembly.validate(bytes)) continue; // an older Node's, without relaxed SIMD
     const module = await WebAssembly.compile(bytes);
     const imports = WebAssembly.Module.imports(module)
@@ -101,7 +101,7 @@ for (const accumulate of [1, 3]) {
 }
 
 test('operators on strings stop amid their work, while a run is planned and while it computes', async () => {
-  const module = await WebAssembly.compile(readFileSync(new URL('../../js/trainlet.wasm', import.meta.url)));
+  const module = await WebAssembly.compile(readFileSync(new URL('../../js/engine/trainlet.wasm', import.meta.url)));
   const opened = async (make) => {
     const stop = { left: Infinity, asked: 0 };
     const stopped = () => {

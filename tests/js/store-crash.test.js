@@ -10,7 +10,7 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { after, before, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
-import { CheckpointStore } from '../../js/store.js';
+import { CheckpointStore } from '../../js/storage/checkpoint-store.js';
 import { assertKept, startWriter } from '../crash/witness.js';
 
 const ROUNDS = 5;

@@ -9,8 +9,8 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import { forceCloseDatabase, IDBFactory, IDBKeyRange, IDBObjectStore } from 'fake-indexeddb';
-import { readSource } from '../../js/source.js';
-import { CheckpointStore } from '../../js/store.js';
+import { readSource } from '../../js/sources/source.js';
+import { CheckpointStore } from '../../js/storage/checkpoint-store.js';
 
 const bytes = (n, value = n) => new Uint8Array(n).fill(value);
 

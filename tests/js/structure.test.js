@@ -6,9 +6,9 @@
 import assert from 'node:assert/strict';
 import { createRequire } from 'node:module';
 import { after, test } from 'node:test';
-import { generateArtifacts, InferenceSession, Tensor, TrainletError, TrainingSession } from '../../js/index.js';
-import { flatten, mapNames } from '../../js/structure.js';
-import { bind } from '../../js/tensor.js';
+import { flatten, mapNames } from '../../js/base/nested.js';
+import { bind } from '../../js/base/tensor.js';
+import { generateArtifacts, InferenceSession, Tensor, TrainingSession, TrainletError } from '../../js/index.js';
 import { info, message, node, weight } from '../bench/models/onnx_file.js';
 import { batchUnit } from '../golden/recipe.js';
 

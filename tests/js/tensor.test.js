@@ -3,8 +3,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import * as ort from 'onnxruntime-web';
+import { bind, pack } from '../../js/base/tensor.js';
 import { Tensor } from '../../js/index.js';
-import { bind, pack } from '../../js/tensor.js';
 
 const INPUTS = [
   { name: 'input', type: 'float32', dims: ['N', 2] },

@@ -132,7 +132,7 @@ for (const worker of [true, false]) {
 }
 
 test('a file without threads computes alone, whatever is asked for', async () => {
-  const engine = { threads: 4, wasmBinary: readFileSync(new URL('../../js/trainlet.wasm', import.meta.url)) };
+  const engine = { threads: 4, wasmBinary: readFileSync(new URL('../../js/engine/trainlet.wasm', import.meta.url)) };
   const { losses: got } = await bitsOf(trainlet, json('mlp_clip.json'), golden('mlp_small.onnx'), engine);
   assert.deepEqual(got, losses.mlp_clip.map(Math.fround));
 });

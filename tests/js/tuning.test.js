@@ -5,8 +5,8 @@ import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import path from 'node:path';
 import test from 'node:test';
+import { Plateau } from '../../js/fit/schedule.js';
 import { compactArtifacts, generateArtifacts, Tensor, TrainingSession } from '../../js/index.js';
-import { Plateau } from '../../js/schedule.js';
 import { batchTensor, batchUnit } from '../golden/recipe.js';
 
 const golden = new URL('../golden/', import.meta.url);

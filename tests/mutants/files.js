@@ -24,12 +24,12 @@ const NEAR = {
   'src/train/quantize.c': ['quantize', 'quantize_numbers', 'tuning'],
   'src/compact/read.c': ['compact_bytes', 'compact_parts'],
   'src/compact/write.c': ['compact_bytes', 'compact_parts'],
-  'js/saver.js': ['saver'],
-  'js/safetensors.js': ['safetensors'],
-  'js/fine-tune.js': ['fine-tune-plan'],
-  'js/adapter.js': ['adapter-choice', 'adapter-files'],
-  'js/adapter-metadata.js': ['adapter-metadata'],
-  'js/peft-config.js': ['peft-config'],
+  'js/fit/autosave.js': ['saver'],
+  'js/formats/safetensors.js': ['safetensors'],
+  'js/fine-tune/fine-tune.js': ['fine-tune-plan'],
+  'js/adapters/adapter.js': ['adapter-choice', 'adapter-files'],
+  'js/adapters/metadata.js': ['adapter-metadata'],
+  'js/adapters/peft-config.js': ['peft-config'],
 };
 /** Without sanitizers, which takes a tenth of the time and kills most. */
 const QUICK = {

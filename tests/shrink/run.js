@@ -6,11 +6,11 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { brotliCompressSync } from 'node:zlib';
-import { packConstants } from '../../js/engine-options.js';
-import { compactArtifacts, generateArtifacts } from '../../js/index.js';
 import { keepNothing } from '../../js/cli/shrink/keep.js';
 import { Build, shrink } from '../../js/cli/shrink/shrink.js';
 import { tryOut } from '../../js/cli/shrink/trial.js';
+import { packConstants } from '../../js/engine/options.js';
+import { compactArtifacts, generateArtifacts } from '../../js/index.js';
 import { root } from '../../wasm/tools.mjs';
 import { task, taskNames } from '../bench/tasks.js';
 import { MODELS, shipped } from '../js/real-models.js';

@@ -52,18 +52,18 @@ const FIRST = "import { TrainingSession, Tensor } from 'trainlet'; globalThis.us
 const ALL = "import * as trainlet from 'trainlet'; globalThis.used = { ...trainlet };";
 
 export const ROWS = [
-  wasm('js/trainlet.wasm', 'build/wasm'),
-  wasm('js/trainlet-threads.wasm', 'build/wasm'),
-  wasm('js/trainlet-relaxed.wasm', 'build/relaxed'),
-  wasm('js/trainlet-threads-relaxed.wasm', 'build/relaxed'),
-  file('js/worker.js'),
+  wasm('js/engine/trainlet.wasm', 'build/wasm'),
+  wasm('js/engine/trainlet-threads.wasm', 'build/wasm'),
+  wasm('js/engine/trainlet-relaxed.wasm', 'build/relaxed'),
+  wasm('js/engine/trainlet-threads-relaxed.wasm', 'build/relaxed'),
+  file('js/engine/worker.js'),
   { name: 'a page of TrainingSession and Tensor, at first', measure: () => loadedAtFirst(FIRST) },
   {
     name: 'the same with its worker',
     most: 16.9 * 1024,
     measure: async () => {
       const { files } = await loadedAtFirst(FIRST);
-      return { files: [...files, read('js/worker.js')], parts: {} };
+      return { files: [...files, read('js/engine/worker.js')], parts: {} };
     },
   },
   { name: 'a page of everything, all that it may load', measure: () => loadedInAll(ALL) },

@@ -1,7 +1,7 @@
 // Labels samples anew until it is killed; says so of each.
 // node labeller.js DIRECTORY ID...
 import { writeSync } from 'node:fs';
-import { SampleStore } from '../../js/sample-store.js';
+import { SampleStore } from '../../js/storage/sample-store.js';
 
 const [directory, ...ids] = process.argv.slice(2);
 const store = await SampleStore.open({ directory });

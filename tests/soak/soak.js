@@ -1,8 +1,8 @@
 // Reads a folder while another process writes there, and counts what it read and how often it was told of nothing.
 import { fileURLToPath } from 'node:url';
-import { SampleStore } from '../../js/sample-store.js';
-import { CheckpointStore } from '../../js/store.js';
-import { Tensor } from '../../js/tensor.js';
+import { Tensor } from '../../js/base/tensor.js';
+import { CheckpointStore } from '../../js/storage/checkpoint-store.js';
+import { SampleStore } from '../../js/storage/sample-store.js';
 import { startProgram, startWriter } from '../crash/witness.js';
 
 /** The number of versions that the writer keeps. */

@@ -1,9 +1,9 @@
 // The person's classes and pictures, kept in this browser: what is added is there when the page is opened again.
 
 import { FeatureStore, SampleStore } from '../../js/index.js';
+import { rememberedList, setRemembered } from '../remembered.js';
 import { EXAMPLES } from './examples.js';
 import { batchOf } from './picture.js';
-import { rememberedList, setRemembered } from '../remembered.js';
 
 /** @typedef {import('./picture.js').Picture} Picture */
 /** @typedef {{ id: string, picture: Picture, label: string }} Kept */

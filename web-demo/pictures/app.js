@@ -1,6 +1,7 @@
 // The page of the pictures: what is pressed, and what is shown then.
 
 import { keepForFlights } from '../offline.js';
+import { remembered, setRemembered } from '../remembered.js';
 import { Album } from './album.js';
 import { cameraOn } from './camera.js';
 import { showCards, takesDrops } from './cards.js';
@@ -8,7 +9,6 @@ import { EXAMPLES, exampleOf } from './examples.js';
 import { Learner } from './learner.js';
 import { canvasOf, pictureOf } from './picture.js';
 import { showResults } from './results.js';
-import { remembered, setRemembered } from '../remembered.js';
 
 /** @import { Class, Kept } from './album.js' */
 /** @import { Picture } from './picture.js' */

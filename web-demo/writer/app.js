@@ -2,11 +2,11 @@
 
 import { Chart } from '../chart.js';
 import { keepForFlights } from '../offline.js';
+import { remembered, setRemembered } from '../remembered.js';
 import { Ghost } from './ghost.js';
 import { Learner } from './learner.js';
 import { LEAST, lessonOf } from './text.js';
 import { tokensOf } from './tokens.js';
-import { remembered, setRemembered } from '../remembered.js';
 
 /** @import { Bits, Lesson, Who } from './learner.js' */
 

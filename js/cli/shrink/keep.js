@@ -9,7 +9,7 @@
  * ONNX Runtime's required_operators.config is read, too: DOMAIN;OPSET;NAME,NAME.
  */
 
-import { TrainletError } from '../../errors.js';
+import { TrainletError } from '../../base/errors.js';
 
 export const KINDS = /** @type {const} */ (['operator', 'pass', 'optimizer', 'loss', 'feature']);
 

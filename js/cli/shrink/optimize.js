@@ -5,7 +5,7 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
-import { TrainletError } from '../../errors.js';
+import { TrainletError } from '../../base/errors.js';
 import { joinSegments } from './segments.js';
 
 const FEATURES =

@@ -4,21 +4,21 @@
  */
 
 import { createHash } from 'node:crypto';
-import { Core } from '../../core.js';
-import { instanceFor, seenBy } from '../../engine.js';
-import { arrayOf, pack, sizeOf } from '../../tensor.js';
+import { arrayOf, pack, sizeOf } from '../../base/tensor.js';
+import { Core } from '../../engine/core.js';
+import { instanceFor, seenBy } from '../../engine/engine.js';
 import { warn } from '../terminal.js';
 
 /** @import { Kind } from './keep.js' */
-/** @import { Outputs, Part, SessionInfo } from '../../protocol.js' */
+/** @import { Outputs, Part, SessionInfo } from '../../engine/protocol.js' */
 /** @import { ValueInfo } from '../../types.js' */
 
 /**
  * @typedef {object} Subject
  * @property {string} name
  * @property {Part[]} parts of a training directory, or a model alone
- * @property {import('../../protocol.js').ExternalFile[]} external
- * @property {import('../../protocol.js').PackedFeeds} [constants] inputs that are always the same
+ * @property {import('../../engine/protocol.js').ExternalFile[]} external
+ * @property {import('../../engine/protocol.js').PackedFeeds} [constants] inputs that are always the same
  */
 /**
  * @typedef {object} Wanted

@@ -7,9 +7,9 @@ import { appendFileSync, existsSync, mkdirSync, readFileSync, renameSync, writeF
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { generateArtifacts, Tensor, TrainingSession } from '../../../js/index.js';
+import { numbersOf, randomFrom, SIDE, viewOf } from '../views.js';
 import { FOLDER, readGlyphs } from './glyphs.js';
 import { toTrain } from './network.js';
-import { numbersOf, randomFrom, SIDE, viewOf } from '../views.js';
 
 /** @typedef {ReturnType<typeof readGlyphs>} Glyphs */
 

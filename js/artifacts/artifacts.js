@@ -1,0 +1,287 @@
+/**
+ * Makes training artifacts from an inference model: turns options into the engine's settings, in a worker that the
+ * next session may take over.
+ */
+
+import { checkKeys, checkObject, checkSignal, invalid, sentenceOf, TrainletError } from '../base/errors.js';
+import { later } from '../base/lazy.js';
+import { isNode, locate, nodeModule } from '../base/platform.js';
+import { ARRAYS, pack, sizeOf } from '../base/tensor.js';
+import { clients, withClient } from '../engine/client.js';
+import { checkEngineOptions, packConstants } from '../engine/options.js';
+import { open, PART_NAMES, readParts, sourcesOf } from '../session/open.js';
+import { externalOf, readExternal, readSource } from '../sources/source.js';
+
+/**
+ * @import { ArtifactOptions, ArtifactSources, CompactOptions, CompactSource, EngineOptions, Source } from '../types.js'
+ */
+/** @import { Client } from '../engine/client.js' */
+
+const LISTS = /** @type {const} */ (['requiresGrad', 'frozen', 'lossInputs', 'additionalOutputs']);
+/** A name each. */
+const NAMES = /** @type {const} */ (['batch', 'batchNorm', 'quantizeFrozen']);
+const FLAGS = /** @type {const} */ (['nominal', 'initialize', 'untie', 'ortFormat']);
+export const ARTIFACT_KEYS = /** @type {const} */ ([
+  'loss',
+  'losses',
+  'optimizer',
+  'head',
+  'lora',
+  'weights',
+  'freeDimensionOverrides',
+  ...NAMES,
+  ...FLAGS,
+  ...LISTS,
+]);
+
+/**
+ * @param {Source} model
+ * @param {ArtifactOptions} [options]
+ */
+export async function generateArtifacts(model, options = {}) {
+  checkEngineOptions('generateArtifacts', options, ['model'], ARTIFACT_KEYS);
+  if (options.weights !== undefined && options.loss === undefined && !options.losses)
+    throw invalid('generateArtifacts: weights go with a loss of its own: say which by loss');
+  const { source, lora } = await withModules(model, options);
+  const made = await askOnce('artifacts', source, options, settingsOf(options, lora));
+  return options.ortFormat
+    ? (await later(() => import('../formats/ort-model.js'))).artifactsOf(made, TrainletError)
+    : made;
+}
+
+/** @type {typeof import('../types.js').planMemory} */
+export async function planMemory(model, options) {
+  checkEngineOptions('planMemory', options, ['model'], [...ARTIFACT_KEYS, 'dims']);
+  const { dims, ...others } = options;
+  const { source, lora } = await withModules(model, others);
+  const settings = [WITHOUT_WEIGHTS, ...settingsOf(others, lora)];
+  const parts = await askOnce('artifacts', source, others, settings, true);
+  const tools = { ARRAYS, checkObject, invalid, open, pack, sizeOf, sourcesOf };
+  return await (await later(() => import('./plan-memory.js'))).planMemory(parts, dims, others, tools);
+}
+
+/**
+ * @param {Source} model
+ * @param {EngineOptions & Pick<ArtifactOptions, 'freeDimensionOverrides'>} [options]
+ */
+export async function parametersOf(model, options = {}) {
+  checkEngineOptions('parametersOf', options, ['model'], ['freeDimensionOverrides']);
+  return await askOnce('parametersOf', model, options, limitOf(options));
+}
+
+/** How long an engine waits for its next use, and for how large a model: its memory never shrinks. */
+const IDLE_MS = 1000;
+const IDLE_BYTES = 2 ** 23;
+/** By the kinds of their engines. @type {Map<string, { client: Client }>} */
+const idle = new Map();
+
+/**
+ * A question about a model, to a worker that is not kept for long.
+ * @template {'artifacts' | 'parametersOf' | 'modulesOf'} M
+ * @param {M} method
+ * @param {Source} model
+ * @param {EngineOptions & Pick<ArtifactOptions, 'weights' | 'freeDimensionOverrides'>} options
+ * @param {[string, string][]} settings the engine's keys and values
+ * @param {boolean} [withoutWeights]
+ */
+async function askOnce(method, model, options, settings, withoutWeights = false) {
+  const constants = packConstants(options);
+  return await withClient(options, async (client) => {
+    const bytes = await readModel(model, options);
+    const { whole, inPieces } = inTwo(externalOf(options, [{ bytes }]));
+    const external = await readExternal({ ...options, externalData: whole });
+    const buffers = [bytes, ...external.map((file) => file.bytes)].map(({ buffer }) => buffer);
+    const comes = inPieces || withoutWeights || options.weights !== undefined;
+    const isSmall = !comes && buffers.reduce((sum, { byteLength }) => sum + byteLength, 0) <= IDLE_BYTES;
+    const asked = { model: bytes, external, constants, settings };
+    /** @type {string[]} */
+    let told = [];
+    if (comes) {
+      const { hand } = await later(() => import('./external-data.js'));
+      told = await hand(client, asked, inPieces ?? {}, withoutWeights, options, TOOLS);
+    }
+    const answer = await (comes ? client.ask(method, null) : client.ask(method, asked, buffers));
+    if (told.length && 'warnings' in answer) answer.warnings.push(...told);
+    if (isSmall && !options.wasmBinary) leave(client, kindOf(options));
+    else await client.release();
+    return answer;
+  });
+}
+
+/** @param {Source} model @param {Parameters<typeof parametersOf>[1] & {}} options */
+async function readModel(model, options) {
+  const { freeDimensionOverrides: numbers } = options;
+  checkObject('freeDimensionOverrides', numbers);
+  const bytes = await readSource('model', model, options);
+  return numbers ? (await later(() => import('./free-dimensions.js'))).withDimensions(bytes, numbers, invalid) : bytes;
+}
+
+const TOOLS = { checkSignal, invalid, locate, nodeModule, isNode, readSource, sentenceOf, TrainletError };
+
+/** What is in memory is given whole; of the rest the engine is handed one tensor after the other. */
+function inTwo(/** @type {Record<string, Source>} */ externalData) {
+  const isWhole = (/** @type {Source} */ source) => source instanceof Uint8Array || source instanceof ArrayBuffer;
+  const all = Object.entries(externalData);
+  const [whole, others] = [true, false].map((one) => all.filter(([, source]) => isWhole(source) === one));
+  return { whole: Object.fromEntries(whole), inPieces: others.length ? Object.fromEntries(others) : undefined };
+}
+
+/** Of engines that may stand for each other. @param {EngineOptions} options */
+const kindOf = ({ worker = true, workerUrl, wasmUrl, threads, reproducible }) =>
+  JSON.stringify([worker, workerUrl, wasmUrl, threads, reproducible]);
+
+/**
+ * The session is mostly made at once: it gets this worker, and memory that is there already.
+ * @param {Client} client @param {string} kind
+ */
+function leave(client, kind) {
+  const left = { client };
+  idle.get(kind)?.client.release();
+  idle.set(kind, left);
+  clients.idle = takeIdle;
+  const end = () => idle.get(kind) === left && idle.delete(kind) && client.release();
+  const timer = setTimeout(end, IDLE_MS);
+  /** @type {any} */ (timer).unref?.(); // of Node, which it must not hold
+}
+
+/** @param {EngineOptions} options */
+function takeIdle(options) {
+  const kind = kindOf(options);
+  const client = options.wasmBinary ? undefined : idle.get(kind)?.client;
+  if (client) idle.delete(kind);
+  return client?.hasEnded ? undefined : client;
+}
+
+/** @param {EngineOptions} options @returns {[string, string][]} */
+const limitOf = ({ maxMemoryBytes = 0 }) => [['maxMemoryBytes', String(maxMemoryBytes)]];
+
+/** @type {[string, string]} */
+const WITHOUT_WEIGHTS = ['withoutWeights', '1'];
+/** @type {[string, string]} */
+const OTHER_WEIGHTS = ['otherWeights', '1'];
+
+/**
+ * LoRA's settings, and the model, read already where a regular expression chooses among its modules.
+ * @param {Source} model @param {ArtifactOptions} options
+ */
+async function withModules(model, options) {
+  if (!options.lora) return { source: model, lora: [] };
+  const { loraSettings } = await later(() => import('../adapters/options.js'));
+  const { settings, choose } = loraSettings(options.lora, { checkKeys, checkObject, invalid });
+  if (!choose) return { source: model, lora: settings };
+  const source = await readSource('model', model, options);
+  const asked = [...limitOf(options), ...settings, WITHOUT_WEIGHTS];
+  return { source, lora: [...settings, ...choose(await askOnce('modulesOf', source, options, asked, true))] };
+}
+
+/**
+ * The engine's keys and values.
+ * @param {ArtifactOptions} options @param {[string, string][]} lora @returns {[string, string][]}
+ */
+function settingsOf(options, lora) {
+  const { optimizer = {} } = options;
+  /** @type {[string, string][]} */
+  const lists = LISTS.flatMap((key) =>
+    listOf(key, options[key]).map((entry) => /** @type {[string, string]} */ ([key, entry])),
+  );
+  const flags = FLAGS.flatMap((key) => flag(key, options[key]));
+  const { passes } = options;
+  /** @type {[string, string][]} */
+  const chosen = passes === undefined ? [] : [['passes', passes === 'none' ? '' : passes.join(',')]];
+  /** @type {[string, string][]} */
+  const names = NAMES.flatMap((key) => (options[key] === undefined ? [] : [[key, String(options[key])]]));
+  return [
+    ...limitOf(options),
+    ...lossSettings(options),
+    ...typed('optimizer', optimizer),
+    ...headSettings(options.head),
+    ...lora,
+    ...lists,
+    ...flags,
+    ...names,
+    ...(options.weights === undefined ? [] : [OTHER_WEIGHTS]),
+    ...chosen,
+  ];
+}
+
+/** @param {ArtifactOptions['head']} head @returns {[string, string][]} */
+function headSettings(head) {
+  if (head === undefined) return [];
+  checkObject('generateArtifacts: head', head);
+  const { classes, ...rest } = head;
+  const areNames = Array.isArray(classes) && classes.length && classes.every((name) => typeof name === 'string');
+  if (!areNames) throw invalid('generateArtifacts: head.classes must be an array of names, one for each class');
+  return [
+    ...classes.map((name) => /** @type {[string, string]} */ (['head.classes', name])),
+    ...Object.entries(rest)
+      .filter(([, value]) => value !== undefined)
+      .map(([key, value]) => /** @type {[string, string]} */ ([`head.${key}`, String(value)])),
+  ];
+}
+
+/** @param {ArtifactOptions} options @returns {[string, string][]} */
+function lossSettings({ loss, losses }) {
+  if (losses === undefined) return typed('loss', loss === undefined ? 'training-info' : loss);
+  if (loss !== undefined) throw invalid('generateArtifacts: there can be one loss or several losses, not both');
+  const areLosses = Array.isArray(losses) && losses.length && losses.every((part) => typeof part?.type === 'string');
+  if (!areLosses) throw invalid('generateArtifacts: losses must be an array of objects, each with the type of a loss');
+  return losses.flatMap((part, i) => typed(`losses.${i}`, part));
+}
+
+/** @param {string} key @param {readonly string[] | undefined} entries */
+function listOf(key, entries = []) {
+  if (Array.isArray(entries) && entries.every((entry) => typeof entry === 'string')) return entries;
+  throw invalid(`generateArtifacts: ${key} must be an array of strings`);
+}
+
+/** @param {string} key @param {boolean} [value] @returns {[string, string][]} */
+const flag = (key, value) => (value === undefined ? [] : [[key, String(Number(value))]]);
+
+/**
+ * Settings of an option that may be just a type; the type goes first, because it sets the defaults of the others.
+ * @param {string} prefix @param {string | { type?: string }} options @returns {[string, string][]}
+ */
+function typed(prefix, options) {
+  if (typeof options !== 'string') checkObject(`generateArtifacts: ${prefix}, where it is no name`, options);
+  const { type, ...rest } = typeof options === 'string' ? { type: options } : options;
+  return Object.entries({ type, ...rest })
+    .filter(([, value]) => value !== undefined)
+    .map(([key, value]) => [`${prefix}.${key}`, typeof value === 'boolean' ? String(Number(value)) : String(value)]);
+}
+
+// ── And what is done with them in one call ──
+
+/** @type {typeof import('../types.js').fineTune} */
+export const fineTune = async (...given) =>
+  /** @type {any} */ (
+    await (await later(() => import('../fine-tune/fine-tune.js'))).fineTune(
+      { generateArtifacts, parametersOf },
+      ...given,
+    )
+  );
+
+/** @type {typeof import('../types.js').forgetSamples} */
+export const forgetSamples = async (...given) =>
+  await (await later(() => import('../fine-tune/forget.js'))).forgetSamples(
+    { generateArtifacts, parametersOf },
+    ...given,
+  );
+
+// ── One file of them ──
+
+/** @param {ArtifactSources | CompactSource} artifacts @param {CompactOptions} [options] */
+export async function compactArtifacts(artifacts, options = {}) {
+  const sources = sourcesOf('compactArtifacts', artifacts);
+  checkEngineOptions('compactArtifacts', options, PART_NAMES, ['weights']);
+  const { maxMemoryBytes = 0, weights = 'exact' } = options;
+  if (weights !== 'exact' && weights !== 'float16' && weights !== 'int8')
+    throw invalid(`compactArtifacts: weights are 'exact', 'float16' or 'int8', not ${String(weights)}`);
+  const constants = packConstants(options);
+  return await withClient(options, async (client) => {
+    const { parts, external } = await readParts(sources, options);
+    const buffers = [...parts, ...external].map(({ bytes }) => bytes.buffer);
+    const file = await client.ask('compact', { parts, external, maxMemoryBytes, constants, weights }, buffers);
+    await client.release();
+    return file;
+  });
+}

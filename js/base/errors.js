@@ -1,0 +1,87 @@
+/** The one class of everything that is thrown, and the check that no option passes unread. */
+
+/** @import { ErrorCode, History } from '../types.js' */
+
+export class TrainletError extends Error {
+  /**
+   * @param {ErrorCode} code
+   * @param {string} message
+   * @param {{ node?: string, history?: History, cause?: unknown }} [options]
+   */
+  constructor(code, message, options = {}) {
+    super(message, options); // which takes the cause, where there is one
+    this.name = 'TrainletError';
+    this.code = code;
+    // what is not there is not printed
+    if (options.node !== undefined) this.node = options.node;
+    if (options.history !== undefined) this.history = options.history;
+  }
+}
+
+/** @param {string} message */
+export const invalid = (message) => new TrainletError('invalid-argument', message);
+
+/** Of a tensor, or of what feeds are. @param {string} message */
+export const badFeed = (message) => new TrainletError('invalid-feed', message);
+
+/** @param {unknown} error */
+export function sentenceOf(error) {
+  return error instanceof Error ? error.message : String(error);
+}
+
+/** What came instead of what was wanted; a promise is one that nobody has awaited. @param {unknown} value */
+export function nameOf(value) {
+  if (value === null || typeof value !== 'object') return typeof value === 'string' ? `'${value}'` : String(value);
+  if (value instanceof Promise) return 'a promise: await it';
+  const name = Array.isArray(value) ? 'array' : (value.constructor?.name ?? 'thing without a class');
+  return `${/^[AEIOae]/.test(name) ? 'an' : 'a'} ${name}`;
+}
+
+/** Refuses what holds no fields by name; nothing at all is fine. @param {string} where @param {unknown} value */
+export function checkObject(where, value) {
+  if (value !== undefined) needObject(where, value);
+}
+
+/** @param {string} where @param {unknown} value */
+export function needObject(where, value) {
+  const plain = typeof value === 'object' && value !== null && !Array.isArray(value) && !ArrayBuffer.isView(value);
+  if (plain && !(value instanceof Promise)) return;
+  throw invalid(`${where}: wanted an object, not ${nameOf(value)}`);
+}
+
+/**
+ * Refuses an option that is not known: a misspelt one must not be ignored in silence.
+ * @param {string} where
+ * @param {object | undefined} options
+ * @param {readonly string[]} known
+ */
+export function checkKeys(where, options, known) {
+  checkObject(where, options);
+  for (const [key, value] of Object.entries(options ?? {})) {
+    if (value !== undefined && !known.includes(key)) {
+      throw invalid(`${where}: there is no option '${key}'; it knows ${known.join(', ')}`);
+    }
+  }
+}
+
+/**
+ * @param {string} where
+ * @param {unknown} value
+ * @param {number} least
+ */
+export function checkWhole(where, value, least) {
+  if (!Number.isSafeInteger(value) || /** @type {number} */ (value) < least) {
+    throw invalid(`${where} must be a whole number of at least ${least}, not ${nameOf(value)}`);
+  }
+}
+
+/** @param {AbortSignal | undefined} signal */
+export function checkSignal(signal) {
+  if (signal && typeof signal.aborted !== 'boolean') throw invalid('signal must be an AbortSignal');
+  if (signal?.aborted) throw abortedBy(signal);
+}
+
+/** @param {AbortSignal | undefined} signal */
+export function abortedBy(signal, message = 'stopped by the signal') {
+  return new TrainletError('aborted', message, { cause: signal?.reason });
+}

@@ -1,0 +1,170 @@
+/** A person's examples: which class each is of, which are held out, and what of other samples goes beside them. */
+
+import { invalid } from '../base/errors.js';
+import { Tensor } from '../base/tensor.js';
+import { permutation } from './dataset.js';
+
+/** @import { Feeds, FineTuneData, FineTuneOptions, TensorLike } from '../types.js' */
+/** @import { TrainingSession } from '../session/training.js' */
+/** @typedef {{ inputs: Record<string, TensorLike>, labels: number[] }} Examples labels are indices of classes */
+
+/** The most samples of `replay` on which old and new weights are compared. */
+const JUDGED = 500;
+/** Beside replay so many are learned in an epoch, for which each of the person's is repeated so often at most. */
+const EPOCH = 640;
+const REPEATS = 8;
+
+/** Those of a model that keeps its outputs. @param {TrainingSession} session @param {readonly string[]} [named] */
+export function ownClasses({ classNames, trainingInputs }, named) {
+  const count = trainingInputs.find(({ labels }) => labels)?.labels?.classes;
+  if (named && named.length !== (count ?? named.length))
+    throw invalid(`fineTune: the model has ${count} classes, and classes are ${named.join(', ')}`);
+  if (!named && !classNames && !count)
+    throw invalid('fineTune: how many classes the model has must be said by classes');
+  return named ?? classNames ?? Array.from({ length: Number(count) }, (_, i) => String(i));
+}
+
+/** @param {FineTuneData} data @param {readonly string[]} [classes] */
+export function classesOf(data, classes) {
+  const names = classes ?? [...new Set(labelsIn('fineTune: data', data))];
+  const areNames = Array.isArray(names) && names.every((name) => typeof name === 'string');
+  if (!areNames) throw invalid('fineTune: labels are names, or indices of the classes that the option classes names');
+  if (names.length < 2)
+    throw invalid(`fineTune: there must be two classes at least, there is ${names.join() || 'none'}`);
+  return /** @type {string[]} */ ([...names]);
+}
+
+/** @param {string} where @param {FineTuneData} data @returns {(string | number)[]} */
+function labelsIn(where, { labels } = /** @type {any} */ ({})) {
+  const given = Array.isArray(labels) || ArrayBuffer.isView(labels) ? labels : tensorIn(/** @type {Feeds} */ (labels));
+  const list = ArrayBuffer.isView(given) ? Array.from(/** @type {any} */ (given), Number) : given;
+  if (!Array.isArray(list) || !list.length)
+    throw invalid(`${where} are { inputs, labels }, with a list of one label for each example`);
+  return list.map((label) => (typeof label === 'bigint' ? Number(label) : label));
+}
+
+/** The elements of the one tensor of a data set's labels. @param {Feeds} [labels] */
+function tensorIn(labels = {}) {
+  const tensors = /** @type {TensorLike[]} */ (Object.values(labels));
+  return tensors.length === 1 ? tensors[0]?.data : undefined;
+}
+
+/** @param {string} where @param {FineTuneData} data @param {readonly string[]} classes @returns {Examples} */
+export function examplesOf(where, data, classes) {
+  const labels = labelsIn(where, data).map((label, row) => {
+    const at = typeof label === 'string' ? classes.indexOf(label) : label;
+    if (Number.isInteger(at) && at >= 0 && at < classes.length) return at;
+    throw invalid(`${where}: the label ${JSON.stringify(label)} in row ${row} is none of ${classes.join(', ')}`);
+  });
+  const inputs = /** @type {Record<string, TensorLike>} */ (data.inputs ?? {});
+  for (const [name, tensor] of Object.entries(inputs))
+    if (tensor?.dims?.[0] !== labels.length)
+      throw invalid(
+        `${where}: input '${name}' has ${tensor?.dims?.[0] ?? 'no'} rows, and there are ${labels.length} labels`,
+      );
+  if (!Object.keys(inputs).length) throw invalid(`${where} have no inputs`);
+  return { inputs, labels };
+}
+
+/** @param {Examples} examples @param {ArrayLike<number>} rows @returns {Examples} */
+function pick({ inputs, labels }, rows) {
+  const list = Array.from(rows);
+  const tensors = Object.entries(inputs).map(([name, { type, data, dims }]) => {
+    const from = /** @type {any} */ (data);
+    const each = from.length / dims[0];
+    const to = new from.constructor(each * list.length);
+    list.forEach((row, i) => to.set(from.subarray(row * each, (row + 1) * each), i * each));
+    return [name, new Tensor(/** @type {any} */ (type), to, [list.length, ...dims.slice(1)])];
+  });
+  return { inputs: Object.fromEntries(tensors), labels: list.map((row) => labels[row]) };
+}
+
+/**
+ * Without the examples that are one of these samples, whose rows are counted.
+ * @param {string} where @param {FineTuneData} data @param {readonly { inputs: Record<string, TensorLike> }[]} samples
+ */
+export function leaveOut(where, data, samples) {
+  const [labels, { inputs, ...rest }] = [labelsIn(where, data), /** @type {any} */ (data)];
+  const stay = labels.flatMap((_, row) => (samples.some((sample) => isRow(inputs, row, sample.inputs)) ? [] : row));
+  const rows = labels.length - stay.length;
+  return {
+    rows,
+    data: stay.length ? { ...rest, ...pick({ inputs, labels: /** @type {any} */ (labels) }, stay) } : undefined,
+  };
+}
+
+/**
+ * @param {Record<string, TensorLike>} inputs @param {number} row @param {Record<string, TensorLike>} sample of one row
+ */
+const isRow = (inputs, row, sample) =>
+  Object.entries(inputs).every(([name, { data }]) => {
+    const [all, own] = [/** @type {any} */ (data), /** @type {any} */ (sample[name]?.data)];
+    return own?.every((/** @type {unknown} */ x, /** @type {number} */ i) => Object.is(x, all[row * own.length + i]));
+  });
+
+/** @param {Examples} a @param {Examples} b @returns {Examples} */
+export function join(a, b) {
+  const tensors = Object.entries(a.inputs).map(([name, { type, data, dims }]) => {
+    const other = b.inputs[name];
+    if (!other || String(other.dims.slice(1)) !== String(dims.slice(1)) || other.type !== type)
+      throw invalid(`fineTune: replay: input '${name}' is not of the type and shape that the data have`);
+    const from = /** @type {any} */ (data);
+    const to = new from.constructor(from.length + /** @type {any} */ (other.data).length);
+    to.set(from);
+    to.set(other.data, from.length);
+    return [name, new Tensor(/** @type {any} */ (type), to, [dims[0] + other.dims[0], ...dims.slice(1)])];
+  });
+  return { inputs: Object.fromEntries(tensors), labels: [...a.labels, ...b.labels] };
+}
+
+/**
+ * A share of each class, drawn; of fewer than five examples none is held out.
+ * @param {Examples} all @param {number} classes @param {number} share @param {number} seed
+ * @returns {[Examples, Examples | undefined]}
+ */
+export function split(all, classes, share, seed) {
+  const order = permutation(all.labels.length, seed, 0);
+  const [kept, held] = [/** @type {number[]} */ ([]), /** @type {number[]} */ ([])];
+  for (let c = 0; c < classes; c++) {
+    const rows = [...order].filter((row) => all.labels[row] === c);
+    const out = rows.length < 5 ? 0 : Math.max(Math.round(rows.length * share), Number(share > 0));
+    held.push(...rows.slice(0, out));
+    kept.push(...rows.slice(out));
+  }
+  return [
+    pick(
+      all,
+      kept.sort((a, b) => a - b),
+    ),
+    held.length ? pick(all, held) : undefined,
+  ];
+}
+
+/**
+ * Of given samples some are learned beside the person's, so that they are not forgotten, and others judge. Where
+ * a model goes on, both are repeated if an epoch would be short, for augmentation makes others of them; with a new head
+ * their features would be the same.
+ * @param {FineTuneOptions} options @param {readonly string[]} classes @param {Examples} train @param {number} seed
+ */
+export function replayOf({ replay, head }, classes, train, seed) {
+  const { ratio = 0.5, ...data } = /** @type {NonNullable<FineTuneOptions['replay']>} */ (replay);
+  if (!(ratio >= 0 && ratio < 1)) throw invalid(`fineTune: replay: ratio is a number below 1, not ${ratio}`);
+  const all = examplesOf('fineTune: replay', data, classes);
+  const order = permutation(all.labels.length, seed, 1);
+  const judged = Math.min(JUDGED, Math.ceil(all.labels.length / 2));
+  const rest = order.subarray(judged);
+  const mine = train.labels.length;
+  const goesOn = head === false;
+  const repeats = goesOn ? Math.min(REPEATS, Math.max(1, Math.round((EPOCH * (1 - ratio)) / mine))) : 1;
+  const wanted = Math.round((repeats * mine * ratio) / (1 - ratio));
+  const count = goesOn && rest.length ? wanted : Math.min(wanted, rest.length);
+  const own = Int32Array.from({ length: repeats * mine }, (_, i) => i % mine);
+  const known = Int32Array.from({ length: count }, (_, i) => rest[i % rest.length]);
+  return { judged: pick(all, order.subarray(0, judged)), learned: join(pick(train, own), pick(all, known)) };
+}
+
+/** As `fit` and `evaluate` take them. @param {Examples} examples */
+export const fed = ({ inputs, labels }) => ({
+  inputs: /** @type {Feeds} */ (inputs),
+  labels: { labels: new Tensor('int64', BigInt64Array.from(labels, BigInt)) },
+});

@@ -1,0 +1,111 @@
+/** Beside scores: the names of classes, and how probable each is. */
+
+import { invalid } from '../base/errors.js';
+import { Tensor } from '../base/tensor.js';
+
+/** @import { PredictOptions } from '../types.js' */
+/** @import { SessionInfo } from '../engine/protocol.js' */
+/** @import { TrainingSession } from '../session/training.js' */
+/** @typedef {{ temperature?: number, threshold?: number }} Calibration */
+
+/** Where js/session/calibration.js leaves what it has found, and the engine looks when it exports the model. */
+export const CALIBRATION = 'trainlet.calibration';
+
+/** @param {unknown} text as it came, from whatever file @returns {Calibration} */
+export function calibrationIn(text) {
+  try {
+    const { temperature, threshold } = JSON.parse(String(text));
+    return { temperature: temperature > 0 ? temperature : undefined, threshold: threshold > 0 ? threshold : undefined };
+  } catch {
+    return {};
+  }
+}
+
+/** The least of which the loss takes a logarithm (src/train/scores.c). */
+const TINY = 2 ** -126;
+/** A row of probabilities in float16 may add up to 1 ± this. */
+const ROUNDED = 1e-3;
+
+/**
+ * The output that tells classes: what the loss reads, else the first of floats, as scikit-learn's probabilities behind
+ * its labels. areScores: the loss has a softmax of it.
+ * @param {SessionInfo} info
+ */
+export function classesOutput({ predict, predictedLabels, eval: graph }) {
+  const { scores = '' } = graph ?? {};
+  const areScores = predict.includes(scores);
+  return { output: areScores ? scores : (predict[predictedLabels] ?? predict[0]), areScores };
+}
+
+/**
+ * Scores whose softmax is the row, where its numbers are probabilities already; else the row.
+ * @template {ArrayLike<number>} R
+ * @param {R} row
+ */
+export function scoresOf(row) {
+  const shares = Float64Array.from(row);
+  const sum = shares.reduce((a, b) => a + b, 0);
+  if (row.length < 2 || Math.abs(sum - 1) > ROUNDED || shares.some((share) => share < 0)) return row;
+  return shares.map((share) => Math.log(Math.max(share, TINY)));
+}
+
+/**
+ * softmax(scores / temperature)
+ * @param {ArrayLike<number>} scores of one example @param {number} [temperature]
+ */
+export function probabilitiesOf(scores, temperature = 1) {
+  const row = Float64Array.from(scores);
+  const most = row.reduce((a, b) => Math.max(a, b), -Infinity);
+  const parts = row.map((score) => Math.exp((score - most) / temperature));
+  const sum = parts.reduce((a, b) => a + b, 0);
+  return parts.map((part) => part / sum);
+}
+
+/**
+ * The outputs and what is asked for beside them: `labels`, the name of the class with the largest score for each row of
+ * scores, '' where it is not probable enough; `probabilities`.
+ * @param {Record<string, any>} outputs
+ * @param {SessionInfo} info
+ * @param {Pick<TrainingSession, 'classNames' | 'properties'>} session
+ * @param {PredictOptions} asked
+ */
+export function withLabels(outputs, info, { classNames, properties }, { labels, probabilities, threshold }) {
+  const { output: scores, areScores } = classesOutput(info);
+  if (labels && !classNames)
+    throw invalid('predict: labels are for models with class names, as option head gives them');
+  const tensor = outputs[scores];
+  if (!tensor?.data) throw invalid(`predict: labels need the scores '${scores}' among what is fetched`);
+  const { data, dims } = tensor;
+  const classes = dims.at(-1);
+  if (labels && classNames && classes !== classNames.length)
+    throw invalid(`predict: '${scores}' has ${classes} classes, and there are names of ${classNames.length}`);
+  const known = calibrationIn(properties.get(CALIBRATION) ?? info.eval?.calibration);
+  const least = leastOf(threshold, known);
+  const rows = Array.from({ length: data.length / classes }, (_, i) => data.subarray(i * classes, (i + 1) * classes));
+  const sharesOf = (/** @type {Float32Array} */ row) =>
+    probabilitiesOf(areScores ? row : scoresOf(row), known.temperature);
+  const shares = probabilities || least ? rows.map(sharesOf) : [];
+  const named = rows.map((row, i) => {
+    const best = row.reduce((/** @type {number} */ a, /** @type {number} */ b) => Math.max(a, b), -Infinity);
+    const at = row.indexOf(best);
+    return least && !(shares[i][at] >= least) ? '' : (classNames?.[at] ?? '');
+  });
+  const all = Float32Array.from(shares.flatMap((row) => [...row]));
+  return {
+    ...outputs,
+    ...(labels && { labels: new Tensor('string', named, dims.slice(0, -1)) }),
+    ...(probabilities && { probabilities: new Tensor('float32', all, dims) }),
+  };
+}
+
+/** @param {PredictOptions['threshold']} threshold @param {Calibration} known */
+function leastOf(threshold, known) {
+  if (threshold === undefined || threshold === false) return 0;
+  if (threshold === true && known.threshold) return known.threshold;
+  if (typeof threshold === 'number' && threshold >= 0 && threshold <= 1) return threshold;
+  throw invalid(
+    threshold === true
+      ? 'predict: no threshold was chosen: let calibrate or fineTune choose one by unknown, or give a number'
+      : `predict: threshold is a probability from 0 to 1, or true, not ${String(threshold)}`,
+  );
+}

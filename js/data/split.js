@@ -1,0 +1,108 @@
+/** Which examples of a data set are held out for validation. */
+
+import { checkKeys, nameOf, TrainletError } from '../base/errors.js';
+import { Tensor } from '../base/tensor.js';
+import { isArrays, tensorsOf } from './dataset.js';
+
+/** @import { Dataset, Feeds, FitOptions, TypedArray, ValueInfo, ValidationSplit } from '../types.js' */
+/** @typedef {import('./dataset.js').Taken} Taken */
+
+export const SPLIT_KEYS = /** @type {const} */ (['share', 'splitBy']);
+
+/** @param {string} message */
+const bad = (message) => new TrainletError('invalid-feed', `data set: ${message}`);
+
+/**
+ * What trains and what is held out: the data set that was given, or a share of the arrays.
+ * @param {Dataset} data
+ * @param {FitOptions['validation']} validation
+ * @param {readonly ValueInfo[]} inputs of the graph that will be fed
+ * @returns {[Dataset, Dataset | undefined]}
+ */
+export function splitData(data, validation, inputs) {
+  if (typeof validation === 'number') return split(data, { share: validation }, inputs);
+  if (typeof validation === 'object' && 'share' in validation) return split(data, validation, inputs);
+  return [data, validation];
+}
+
+/**
+ * @param {Dataset} data
+ * @param {ValidationSplit} how
+ * @param {readonly ValueInfo[]} inputs
+ * @returns {[Dataset, Dataset]}
+ */
+function split(data, how, inputs) {
+  checkKeys('validation', how, SPLIT_KEYS);
+  const { share, splitBy = 'time' } = how;
+  if (!isArrays(data)) throw bad('validation as a share needs whole arrays; give a validation data set');
+  if (!(share > 0 && share < 1)) throw bad(`validation as a share must be between 0 and 1, not ${share}`);
+  const tensors = tensorsOf(data, inputs);
+  const examples = tensors[0][1].dims[0];
+  const wanted = Math.round(examples * share);
+  const isHeld =
+    splitBy === 'time' ? (/** @type {number} */ i) => i >= examples - wanted : byGroup(splitBy, examples, wanted);
+  const all = Array.from({ length: examples }, (_, i) => i);
+  const held = all.filter(isHeld);
+  if (!held.length || held.length === examples)
+    throw bad(`a validation share of ${share} of ${examples} examples leaves one side empty`);
+  return [
+    rowsOf(
+      tensors,
+      all.filter((i) => !isHeld(i)),
+    ),
+    rowsOf(tensors, held),
+  ];
+}
+
+/**
+ * Whole groups, those that begin last, until there are so many examples.
+ * @param {ArrayLike<unknown>} groups
+ * @param {number} examples
+ * @param {number} wanted
+ */
+function byGroup(groups, examples, wanted) {
+  if (typeof groups === 'string' || groups?.length !== examples)
+    throw bad(
+      `splitBy is 'time' or an array with the group of each of the ${examples} examples, not ${nameOf(groups)}`,
+    );
+  /** @type {Map<unknown, number>} */
+  const sizes = new Map();
+  for (let i = 0; i < examples; i++) sizes.set(groups[i], (sizes.get(groups[i]) ?? 0) + 1);
+  const held = new Set();
+  let count = 0;
+  for (const [group, size] of [...sizes].reverse()) {
+    if (count >= wanted) break;
+    held.add(group);
+    count += size;
+  }
+  return (/** @type {number} */ i) => held.has(groups[i]);
+}
+
+/** @param {[string, Taken][]} tensors @param {number[]} rows @returns {{ inputs: Feeds }} */
+function rowsOf(tensors, rows) {
+  return {
+    inputs: Object.fromEntries(
+      tensors.map(([name, { type, data, dims }]) => {
+        const some = pick(data, data.length / dims[0], rows);
+        return [name, new Tensor(/** @type {any} */ (type), some, [rows.length, ...dims.slice(1)])];
+      }),
+    ),
+  };
+}
+
+/**
+ * A view of rows that lie side by side, otherwise a copy.
+ * @param {TypedArray} data
+ * @param {number} row
+ * @param {number[]} rows
+ */
+function pick(data, row, rows) {
+  const [first, last] = [rows[0], rows[rows.length - 1]];
+  if (last - first + 1 === rows.length) return data.subarray(first * row, (last + 1) * row);
+  const Data = /** @type {new (length: number) => TypedArray} */ (data.constructor);
+  const some = new Data(rows.length * row);
+  rows.forEach((from, to) => {
+    some.set(/** @type {any} */ (data.subarray(from * row, (from + 1) * row)), to * row);
+  });
+  return some;
+}

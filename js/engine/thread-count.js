@@ -1,0 +1,23 @@
+/** How many threads an engine computes with: as asked for, where memory can be shared. */
+
+import { isNode, nodeModule } from '../base/platform.js';
+
+const AUTO_MAX = 8;
+let told = false;
+
+/** @param {number | 'auto'} threads @returns {Promise<number>} */
+export async function threadsFor(threads) {
+  if (isNode || globalThis.crossOriginIsolated) return threads === 'auto' ? Math.min(await cores(), AUTO_MAX) : threads;
+  if (threads !== 'auto' && threads > 1 && !told) {
+    told = true;
+    console.info(
+      `trainlet: one thread computes instead of ${threads}, for this page is not cross-origin isolated (see docs/threads.md)`,
+    );
+  }
+  return 1;
+}
+
+async function cores() {
+  if (isNode) return (await nodeModule('os')).availableParallelism();
+  return globalThis.navigator.hardwareConcurrency || 1;
+}

@@ -1,0 +1,32 @@
+/** A line to an engine in a worker thread of Node. */
+
+import { sentenceOf } from '../base/errors.js';
+import { locate, nodeModule } from '../base/platform.js';
+
+/** @import { Line } from './transport.js' */
+
+/** @param {string | URL | undefined} url @returns {Promise<Line>} */
+export const openThread = async (url) => threadLine(await startThread(url));
+
+/** @param {string | URL | undefined} url */
+async function startThread(url) {
+  const { Worker: Thread } = await nodeModule('worker_threads');
+  return new Thread(url ? await locate(url) : new URL('./worker-node.js', import.meta.url), { execArgv: [] });
+}
+
+/** @param {import('node:worker_threads').Worker} thread @returns {Line} */
+function threadLine(thread) {
+  return {
+    post: (message, transfer) => thread.postMessage(message, transfer),
+    listen: (hear, dead) => {
+      thread.on('message', hear);
+      thread.on('error', (error) => dead(sentenceOf(error)));
+      thread.on('messageerror', () => dead('an answer could not be read'));
+      thread.on('exit', (code) => dead(`it exited with code ${code}`));
+    },
+    hold: (busy) => {
+      busy ? thread.ref() : thread.unref();
+    },
+    close: () => thread.terminate(),
+  };
+}

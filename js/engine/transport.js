@@ -1,0 +1,71 @@
+/** The near end of a line to an engine: a worker of a page, a thread of Node, or this very thread. */
+
+import { sentenceOf, TrainletError } from '../base/errors.js';
+import { later } from '../base/lazy.js';
+import { isNode } from '../base/platform.js';
+
+/** @import { Answer, Take } from './protocol.js' */
+
+/**
+ * @typedef {object} Line
+ * @property {(message: unknown, transfer: ArrayBuffer[]) => void} post
+ * @property {(hear: (answer: Answer) => void, dead: (reason: string) => void) => void} listen
+ * @property {(busy: boolean) => void} hold while busy, Node's process stays alive for it
+ * @property {() => unknown} close
+ * @property {Take} [take]
+ * @property {string} [lock] a browser's worker is to hold it as long as it lives
+ * @property {() => void} [watch] once it does: tells of its death, of which a browser itself says nothing
+ */
+
+/** In this thread. @returns {Promise<Line>} */
+export const openHere = async () => (await later(() => import('./transport-inline.js'))).openHere();
+
+/** @param {string | URL | undefined} url @returns {Promise<Line>} */
+export async function openWorker(url) {
+  if (isNode) return await (await later(() => import('./transport-node.js'))).openThread(url);
+  const worker = startWorker(url);
+  const lock = await lockName();
+  const line = workerLine(worker, lock);
+  return lock ? line : (await later(() => import('./heartbeat.js'))).withPulse(line);
+}
+
+/** @param {string | URL | undefined} url */
+function startWorker(url) {
+  try {
+    return url
+      ? new Worker(url, { type: 'module' })
+      : new Worker(new URL('./worker.js', import.meta.url), { type: 'module' });
+  } catch (error) {
+    throw new TrainletError('worker-died', `no worker could be started: ${sentenceOf(error)}`, { cause: error });
+  }
+}
+
+/** Where pages and workers have locks: in secure contexts that may keep anything at all. */
+async function lockName() {
+  try {
+    await navigator.locks.query();
+    return `trainlet-${crypto.randomUUID()}`;
+  } catch {
+    return undefined;
+  }
+}
+
+/** @param {Worker} worker @param {string} [lock] @returns {Line} */
+function workerLine(worker, lock) {
+  let dead = (/** @type {string} */ _reason) => {};
+  return {
+    post: (message, transfer) => worker.postMessage(message, transfer),
+    listen: (hear, died) => {
+      dead = died;
+      worker.onmessage = ({ data }) => hear(data);
+      worker.onerror = (event) => dead(event.message || 'its script could not be loaded, or a CSP forbids it');
+      worker.onmessageerror = () => dead('an answer could not be read');
+    },
+    hold: () => {},
+    close: () => worker.terminate(),
+    lock,
+    watch: () => {
+      if (lock) navigator.locks.request(lock, () => dead('it was ended from outside')).catch(() => {});
+    },
+  };
+}

@@ -1,0 +1,125 @@
+/** The checkpoints of a fineTune: they say of which call they are and how far it was, so that the same call goes on. */
+
+import { checksum } from '../base/checksum.js';
+import { checkKeys, TrainletError } from '../base/errors.js';
+import { bytesOf } from '../base/tensor.js';
+import { fingerprintOf } from '../data/fingerprint.js';
+import { saveInTime } from '../fit/autosave.js';
+import { CHECKPOINT_KEYS } from '../fit/options.js';
+
+/** @import { FineTuneOptions, FitOptions, TypedArray } from '../types.js' */
+/** @import { Examples } from '../data/labelled-examples.js' */
+/** @import { TrainingSession } from '../session/training.js' */
+/** @typedef {NonNullable<FineTuneOptions['checkpoint']>} Wish */
+
+/** What decides what is learned, besides the model and the examples. */
+export const DECIDING = /** @type {const} */ ([
+  'head',
+  'lastLayers',
+  'epochs',
+  'lr',
+  'batchSize',
+  'dropLast',
+  'labelSmoothing',
+  'validation',
+  'patience',
+  'augment',
+  'anchor',
+  'seed',
+]);
+
+/** Epochs of a head take milliseconds: each by itself is not worth a save. */
+const USUAL_MS = 1000;
+
+/** @param {Wish} [wish] */
+export const checkWish = (wish) => checkKeys('fineTune: checkpoint', wish, CHECKPOINT_KEYS);
+
+export class TuningCheckpoint {
+  #wish;
+  key;
+
+  /** @param {Wish} wish @param {string} key of the call */
+  constructor(wish, key) {
+    this.#wish = wish;
+    this.key = key;
+  }
+
+  /**
+   * Where the same call was cut short: in which of its phases, and the session of then.
+   * @returns {Promise<{ phase: number, bytes: Uint8Array } | undefined>}
+   */
+  async find() {
+    const { store, name } = this.#wish;
+    const found = await store.load(name).catch(unlessCorrupt);
+    const { key, phase } = /** @type {any} */ (found?.meta.fineTune ?? {});
+    return found && key === this.key && Number.isInteger(phase) ? { phase, bytes: found.bytes } : undefined;
+  }
+
+  /**
+   * Removes what other calls have saved under that name.
+   * @returns {Promise<number>} how many versions
+   */
+  async removeOthers() {
+    const { store, name } = this.#wish;
+    const versions = await store.versions(name);
+    if (versions.every(({ meta }) => /** @type {any} */ (meta)?.fineTune?.key === this.key)) return 0;
+    await store.delete(name);
+    return versions.length;
+  }
+
+  /**
+   * As fit takes it. What a phase ends with is not saved: what it goes on to is judged yet.
+   * @param {number} phase @returns {NonNullable<FitOptions['checkpoint']>}
+   */
+  of(phase) {
+    const { store, name, ...given } = this.#wish;
+    const intervals = Object.values(given).some((each) => each !== undefined) ? given : { everyMs: USUAL_MS };
+    /** @type {Wish['store']['save']} */
+    const save = async (name, bytes, { ended, ...meta } = {}) =>
+      ended ? 0 : await store.save(name, bytes, { ...meta, fineTune: { key: this.key, phase } });
+    return { everyEpochs: Infinity, ...intervals, name, store: /** @type {any} */ ({ save }) };
+  }
+
+  /**
+   * What was taken in the end: nothing goes on from there.
+   * @param {TrainingSession} session @param {AbortSignal} [signal]
+   */
+  async saveLast(session, signal) {
+    const { store, name } = this.#wish;
+    try {
+      const bytes = await session.saveCheckpoint();
+      return { version: await saveInTime(store, name, bytes, { fineTune: { key: this.key } }, signal) };
+    } catch (error) {
+      if (error instanceof TrainletError) return { error };
+      throw error;
+    }
+  }
+}
+
+/**
+ * The same for the same model, examples and options.
+ * @param {Uint8Array} model @param {readonly (Examples | undefined)[]} examples @param {readonly string[]} classes
+ * @param {FineTuneOptions} options
+ */
+export async function keyOf(model, examples, classes, options) {
+  const tensors = examples.flatMap((one) => Object.entries(one?.inputs ?? {}));
+  const sums = [];
+  for (const bytes of [model, ...tensors.map(([, { data }]) => bytesOf(/** @type {TypedArray} */ (data)))])
+    sums.push(
+      hex(await checksum(bytes)) ?? fingerprintOf([['', /** @type {any} */ ({ type: '', data: bytes, dims: [] })]]),
+    );
+  const described = tensors.map(([name, { type, dims }]) => [name, type, dims]);
+  const decided = DECIDING.map((key) => options[key]);
+  const text = JSON.stringify([sums, described, examples.map((one) => one?.labels), classes, decided]);
+  const bytes = new TextEncoder().encode(text);
+  return hex(await checksum(bytes)) ?? text;
+}
+
+/** @param {Uint8Array} [bytes] */
+const hex = (bytes) => bytes && Array.from(bytes, (byte) => byte.toString(16).padStart(2, '0')).join('');
+
+/** What is damaged cannot be gone on from: it is begun anew. @param {unknown} error */
+function unlessCorrupt(error) {
+  if (error instanceof TrainletError && error.code === 'checkpoint-corrupt') return undefined;
+  throw error;
+}

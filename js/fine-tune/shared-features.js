@@ -1,0 +1,148 @@
+/** Features that all of a fineTune shares: class means, training, the gate and the calibration take them from here. */
+
+import { bind, bytesOf } from '../base/tensor.js';
+import { openData, roomFor } from '../data/dataset.js';
+import { fed } from '../data/labelled-examples.js';
+import { classesOutput } from '../data/predicted-labels.js';
+import { bytesIn, compute, namesOf, rowsOf, wishOf } from '../features/compute.js';
+import { evaluate } from '../fit/evaluate.js';
+import { measuresOf } from '../fit/metrics.js';
+import { INSIDE } from '../session/open.js';
+
+/** @import { FeatureEvent, Feeds, FitOptions, History } from '../types.js' */
+/** @import { Ask, GraphInfo, PackedFeeds } from '../engine/protocol.js' */
+/** @import { Examples } from '../data/labelled-examples.js' */
+/** @import { Batch, Reader, Taken } from '../data/dataset.js' */
+/** @import { Tensor } from '../base/tensor.js' */
+/** @import { TrainingSession } from '../session/training.js' */
+/** @typedef {Map<Examples, [string, Tensor][]>} Kept */
+/**
+ * @typedef {{ signal?: AbortSignal, onFeatures?: (event: FeatureEvent) => unknown,
+ * cacheFeatures?: FitOptions['cacheFeatures'] }} Options
+ */
+
+/** Examples of an evaluation at a time, as of the gate without them. */
+const EVALUATED = 32;
+
+export class SharedFeatures {
+  #kept;
+  #saved;
+  /** What `history.features` tells. */
+  told;
+
+  /**
+   * @param {Kept} kept @param {NonNullable<History['features']>} told
+   * @param {Promise<import('../base/errors.js').TrainletError | undefined>} [saved]
+   */
+  constructor(kept, told, saved) {
+    this.#kept = kept;
+    this.told = told;
+    this.#saved = saved;
+  }
+
+  /**
+   * @param {TrainingSession} session @param {Examples[]} sets @param {Options} options
+   * @returns {Promise<SharedFeatures | undefined>} undefined: there are none, or they cannot be kept
+   */
+  static async of(session, sets, options) {
+    const begun = performance.now();
+    const { ask } = session[INSIDE];
+    const { features: values, evaluates } = await namesOf(ask);
+    if (!evaluates) return undefined;
+    const [of, { store, limit }] = [wantedOf(session, sets), wishOf(options.cacheFeatures)];
+    const stored = await store?.gather(ask, of, values, { ...options, limit });
+    const all = stored?.tensors ?? (await compute(ask, of, options, { limit }));
+    if (!all) return undefined;
+    const kept = new Map();
+    let from = 0;
+    for (const set of sets) {
+      const to = from + set.labels.length;
+      kept.set(
+        set,
+        all.map(([name, tensor]) => [name, rowsOf(tensor, from, to)]),
+      );
+      from = to;
+    }
+    const told = { values, bytes: bytesIn(all), ms: performance.now() - begun };
+    return new SharedFeatures(kept, { ...told, ...(stored && { store: stored.origins }) }, stored?.saved);
+  }
+
+  /** Waits until they are stored, and says why not all of them were. */
+  async settle() {
+    const error = await this.#saved;
+    if (error && this.told.store) Object.assign(this.told.store, { error });
+  }
+
+  /** Of each example, one row; undefined where that is none of them. @param {Examples} examples @param {string} name */
+  rowsOf(examples, name) {
+    const [, tensor] = this.#kept.get(examples)?.find(([own]) => own === name) ?? [];
+    return tensor?.dims.length === 2 ? rowsIn(tensor) : undefined;
+  }
+
+  /**
+   * The same examples, told by their features; undefined where the session's are others, for other layers train.
+   * @param {Ask} ask @param {Reader} reader @param {Examples} examples
+   */
+  async exchange(ask, reader, examples) {
+    const { features, inputs } = await namesOf(ask);
+    const kept = this.#kept.get(examples);
+    if (!kept || String(features) !== String(kept.map(([name]) => name))) return undefined;
+    return reader.exchange?.(inputs, kept);
+  }
+
+  /** Mean loss and metrics. @param {TrainingSession} session @param {Examples} examples */
+  async evaluate(session, examples) {
+    const { ask, info } = session[INSIDE];
+    const data = fed(examples);
+    const { inputs } = /** @type {GraphInfo} */ (info.eval);
+    const reader = openData(data, inputs, EVALUATED, measuresOf(info).pair?.label);
+    const exchanged = await this.exchange(ask, reader, examples);
+    return await evaluate({ ask, info }, data, { batchSize: EVALUATED }, exchanged);
+  }
+
+  /**
+   * The scores of each example.
+   * @param {TrainingSession} session @param {Examples} examples
+   * @returns {Promise<Float32Array[] | undefined>}
+   */
+  async scoresOf(session, examples) {
+    const { ask, info } = session[INSIDE];
+    const reader = openData(fed(examples), /** @type {GraphInfo} */ (info.eval).inputs, EVALUATED);
+    const exchanged = await this.exchange(ask, reader, examples);
+    if (!exchanged) return undefined;
+    const scores = [];
+    for (const { feeds } of /** @type {Iterable<Batch>} */ (/** @type {unknown} */ (exchanged.read(undefined, 0)))) {
+      const outputs = await ask('run', { graph: 'eval', feeds, fetches: [classesOutput(info).output] }, [feeds.buffer]);
+      scores.push(...rowsIn(/** @type {any} */ (Object.values(outputs)[0])));
+    }
+    return scores;
+  }
+}
+
+/** @param {TrainingSession} session @param {Examples[]} sets */
+function wantedOf(session, sets) {
+  const { inputs } = /** @type {GraphInfo} */ (session[INSIDE].info.train);
+  const bound = sets.map((set) => /** @type {[string, Taken][]} */ (bind(/** @type {Feeds} */ (set.inputs), inputs)));
+  const places = sets.flatMap((set, s) => set.labels.map((_, row) => ({ tensors: bound[s], row })));
+  const inputBytes = bound.flat().reduce((sum, [, { data }]) => sum + data.byteLength, 0);
+  const feedsOf = (/** @type {Uint32Array} */ rows, feeds = roomFor(bound[0], rows.length)) => {
+    rows.forEach((at, i) => copyRow(places[at], feeds, i));
+    return feeds;
+  };
+  return { feedsOf, examples: places.length, inputBytes };
+}
+
+/**
+ * @param {{ tensors: [string, Taken][], row: number }} place @param {PackedFeeds} feeds @param {number} i its row there
+ */
+function copyRow({ tensors, row }, { tensors: places, buffer }, i) {
+  for (const { name, dims, offset, bytes } of places) {
+    const each = bytes / dims[0];
+    const [, { data }] = /** @type {[string, Taken]} */ (tensors.find(([own]) => own === name));
+    new Uint8Array(buffer, offset + i * each, each).set(bytesOf(data).subarray(row * each, (row + 1) * each));
+  }
+}
+
+/** @param {{ data: any, dims: readonly number[] }} tensor @returns {Float32Array[]} */
+const rowsIn = ({ data, dims: [count] }) =>
+  Array.from({ length: count }, (_, i) => data.subarray((i * data.length) / count, ((i + 1) * data.length) / count));

@@ -1,0 +1,500 @@
+/**
+ * The training loop: epochs, batches, schedule, validation, early stopping, checkpoints, and a place in the data to
+ * resume at.
+ */
+
+import { checkSignal, invalid, TrainletError } from '../base/errors.js';
+import { unlessAborted } from '../base/unless-aborted.js';
+import { openAugmenter } from '../data/augment.js';
+import { close, namesBeside, nextOf, openData } from '../data/dataset.js';
+import { byIndex } from '../data/example-weights.js';
+import { splitData } from '../data/split.js';
+import { Saver } from './autosave.js';
+import { openBudget } from './budget.js';
+import { EarlyStopping } from './early-stopping.js';
+import { evaluate, validate } from './evaluate.js';
+import { Extent } from './extent.js';
+import { Listeners } from './listeners.js';
+import { measuresOf, Tally, trainingMeasures } from './metrics.js';
+import { checkFitOptions, EMA_DECAY, hasNoVariance, ownFitOptions } from './options.js';
+import { endOf, Place } from './position.js';
+import { openSchedule, Plateau } from './schedule.js';
+import { Watch } from './stall.js';
+import { Pace } from './throughput.js';
+import { TrainingData } from './training-data.js';
+
+/** @import { Dataset, EpochEvent, FitOptions, History } from '../types.js' */
+/** @import { Ask, GraphInfo, Position, Protocol, SessionInfo } from '../engine/protocol.js' */
+/** @import { Batch, Batches } from '../data/dataset.js' */
+
+export { evaluate, Place };
+
+/** @typedef {Awaited<ReturnType<typeof openBudget>>} Budget */
+/** @typedef {{ ask: Ask, info: SessionInfo, place: Place }} Session */
+
+/** @type {Position} */
+const NOWHERE = [0, 0, 0, 0, 0];
+const UNSHUFFLED = -1;
+/** What is known of a batch that made no step. */
+const LEFT_OUT = { loss: NaN, counted: [], outputs: {} };
+/**
+ * @param {Session} session
+ * @param {Dataset} data
+ * @param {FitOptions} given
+ */
+export async function fit(session, data, given) {
+  const options = ownFitOptions(given);
+  checkFitOptions(data, options);
+  const budget = options.budget && (await openBudget(options));
+  return await new Fit(session, data, options, budget).run();
+}
+
+class Fit {
+  #ask;
+  #info;
+  #place;
+  #options;
+  #train;
+  /** @type {Dataset | undefined} */
+  #validation;
+  #measures;
+  /** @type {string[]} */
+  #fetches;
+  #seed = UNSHUFFLED;
+  #batchSize;
+
+  /** @type {((step: number) => number) | undefined} */
+  #schedule;
+  /** @type {Plateau | undefined} */
+  #plateau;
+  #lr = 0;
+  #epoch = 0;
+  #batch = 0;
+  #extent;
+  /** Optimizer steps since the fit's start, and how many of them other calls did. */
+  #step = 0;
+
+  #gradientsOpen = false;
+  #leavesOut = false;
+  #listeners;
+  /** @type {Tally} */
+  #tally;
+  #watch = new Watch();
+  #budget;
+  #pace = new Pace();
+  #saver;
+  #earlyStopping;
+  /** @type {{ -readonly [K in keyof History]: History[K] } & { epochs: EpochEvent[] }} */
+  #history = { epochs: [], steps: 0, skipped: 0, stopped: 'failed' };
+  #hasBegun = false;
+
+  /** @param {Session} session @param {Dataset} data @param {FitOptions} options @param {Budget} [budget] */
+  constructor({ ask, info, place }, data, options, budget) {
+    const {
+      epochs = 1,
+      batchSize = 32,
+      dropLast,
+      accumulate = 1,
+      maxSteps,
+      validation,
+      metrics,
+      classWeight,
+    } = options;
+    const graph = /** @type {GraphInfo} */ (info.train);
+    this.#ask = ask;
+    this.#info = info;
+    this.#place = place;
+    this.#saver = new Saver(ask, place, options);
+    this.#options = options;
+    this.#budget = budget;
+    this.#listeners = new Listeners(options);
+    this.#extent = new Extent({ epochs, accumulate, maxSteps });
+    this.#batchSize = batchSize;
+    const [training, heldOut] = splitData(data, validation, graph.inputs);
+    this.#validation = heldOut;
+    this.#earlyStopping = new EarlyStopping(ask, options, this.#usualMonitor);
+    if (heldOut && !info.eval) throw invalid('fit: validation needs a session with an evalModel');
+    const measures = measuresOf(info, metrics);
+    this.#measures = trainingMeasures(measures, graph, metrics, heldOut !== undefined);
+    const { pair: own } = this.#measures;
+    this.#tally = new Tally(this.#measures);
+    this.#fetches = own ? [own.output] : [];
+    const weights = byIndex(classWeight, graph.classes);
+    const reader = openData(training, graph.inputs, batchSize, own?.label, weights, dropLast);
+    const beside = namesBeside(data, graph.inputs);
+    const held = heldOut && openData(heldOut, info.eval?.inputs ?? [], batchSize, measures.pair?.label);
+    this.#train = new TrainingData(reader, openAugmenter(options.augment, graph.inputs, beside), held, beside);
+    this.#extent.batches = this.#train.batches;
+  }
+
+  /** Finds the place to begin at: that of a fit cut short, or the start. */
+  async #start() {
+    const ask = this.#ask;
+    const [position, steps, lr, sessionSeed] = await Promise.all([
+      ask('getPosition', undefined),
+      ask('steps', undefined),
+      ask('getLearningRate', undefined),
+      ask('getSeed', undefined),
+    ]);
+    if (this.#hasEnded(steps)) return;
+    this.#place.isAsFrozen = true;
+    const rest = this.#budget && this.#rest;
+    Object.assign(this.#history, await this.#train.keepFeatures(ask, this.#options, this.#place, rest));
+    const { shuffle = true, seed = (sessionSeed + steps) >>> 0, schedule, ema } = this.#options;
+    this.#lr = lr;
+    if (this.#train.examples && shuffle) this.#seed = seed;
+    const continues = this.#canContinue(position) && (await this.#hasSameData(position));
+    if (typeof schedule === 'object' && schedule?.type === 'plateau')
+      this.#plateau = new Plateau(schedule, continues ? this.#standingAt(position)?.plateau : undefined);
+    await (continues ? this.#continue(position) : this.#leavePlace('forget'));
+    if (ema) await ask('tell', ['set_ema', ema.decay ?? EMA_DECAY, Number(!continues)]);
+    this.#extent.firstStep = this.#step;
+    this.#saver.begin(this.#step, () => this.#moment);
+    this.#schedule = openSchedule(schedule, this.#extent.wholeSteps ?? this.#extent.lastStep, this.#plateau);
+    this.#hasBegun = true;
+  }
+
+  /** Tells whether the session is this fit's own last save: its caller was killed. @param {number} steps */
+  #hasEnded(steps) {
+    const end = this.#place.takeEnd(this.#options.resume ? this.#call(steps) : undefined);
+    if (end) this.#history.stopped = end.stopped;
+    return end !== undefined;
+  }
+
+  /**
+   * Identifies this fit among others.
+   * @param {number} steps of the optimizer
+   * @returns {import('./position.js').Call | undefined}
+   */
+  #call(steps) {
+    const [name, data] = [this.#options.checkpoint?.name, this.#train.fingerprint];
+    if (name === undefined || data === undefined) return undefined;
+    return { name, data, epochs: this.#extent.epochs, batchSize: this.#batchSize, steps };
+  }
+
+  /**
+   * Takes over where a fit was cut: its position, and what the checkpoint says beside it unless another has moved the
+   * position since.
+   * @param {Position} position
+   */
+  async #continue(position) {
+    [this.#epoch, this.#batch, this.#seed] = position;
+    const standing = this.#standingAt(position);
+    this.#tally = new Tally(this.#measures, standing?.tally, standing?.measured);
+    this.#step =
+      standing?.step ?? this.#epoch * this.#extent.stepsPerEpoch + Math.floor(this.#batch / this.#extent.accumulate);
+    this.#saver.least = standing?.least ?? Infinity;
+    await this.#earlyStopping.continue(standing?.best);
+    this.#mark(position);
+  }
+
+  /** @param {Position} position */
+  #standingAt(position) {
+    const { standing } = this.#place;
+    return String(standing?.position) === String(position) ? standing : undefined;
+  }
+
+  /** Those of the fit that was cut short; who asks for `resume` need not have them. @param {Position} position */
+  async #hasSameData(position) {
+    const was = this.#standingAt(position)?.data;
+    if (this.#options.resume || was === undefined || was === this.#train.fingerprint) return true;
+    await this.#listeners.warn(
+      `fit: these are not the data of the fit that was cut short in epoch ${position[0]}, so it begins anew; ` +
+        'with resume: true it goes on, on these',
+    );
+    return false;
+  }
+
+  /** What a checkpoint says of the fit from now on. @param {Position} position */
+  #mark(position) {
+    const train = this.#train;
+    if (!train.examples) return;
+    this.#place.standing = {
+      position,
+      step: this.#step,
+      tally: this.#tally.sums,
+      measured: this.#tally.measured,
+      get data() {
+        return train.fingerprint; // for who saves it
+      },
+      best: this.#earlyStopping.best,
+      plateau: this.#plateau?.sums,
+      least: this.#saver.least,
+    };
+  }
+
+  /** The next fit begins anew. @param {'forget' | 'restore'} best */
+  async #leavePlace(best) {
+    const ask = this.#ask;
+    this.#place.standing = undefined;
+    await Promise.all([ask('best', best), ask('best', 'forget'), ask('setPosition', NOWHERE)]);
+  }
+
+  /** @param {Position} position */
+  #canContinue([epoch, batch, seed, examples, batchSize]) {
+    const { resume = true, shuffle = true, seed: wanted = seed } = this.#options;
+    return (
+      resume &&
+      epoch + batch > 0 &&
+      epoch < this.#extent.epochs &&
+      examples === this.#train.examples &&
+      batchSize === this.#batchSize &&
+      shuffle === (seed !== UNSHUFFLED) &&
+      wanted === seed
+    );
+  }
+
+  /** @returns {Promise<History>} */
+  async run() {
+    try {
+      await this.#start();
+      if (this.#hasBegun) await this.#runEpochs();
+      return await this.#train.settle(this.#history);
+    } catch (error) {
+      // a session that is gone has said so
+      if (this.#gradientsOpen) await this.#ask('dropGrad', undefined).catch(() => {});
+      throw await this.#explain(error);
+    } finally {
+      this.#train.close();
+      this.#saver.end();
+      // a session that is gone has said so
+      if (this.#options.ema && this.#hasBegun) await this.#ask('tell', ['set_ema', 0, 0]).catch(() => {});
+      this.#place.close();
+    }
+  }
+
+  /**
+   * Gives an error the history, and leaves a checkpoint when it is only the signal.
+   * @param {unknown} error
+   * @returns {Promise<unknown>} what to throw
+   */
+  async #explain(error) {
+    if (!(error instanceof TrainletError)) return error;
+    error.history = this.#history;
+    if (error.code !== 'aborted') return error;
+    this.#history.stopped = 'aborted';
+    if (!this.#hasBegun) return error;
+    const failure = await this.#saver.saveLast(this.#moment, false).catch((unsaved) => unsaved);
+    // The engine had to be ended: the signal's sentence says what is left.
+    if (failure?.code === 'worker-died') return error;
+    if (failure instanceof TrainletError) failure.history = this.#history;
+    return failure ?? error;
+  }
+
+  async #runEpochs() {
+    let stop = await this.#runEpoch();
+    while (!stop && this.#epoch + 1 < this.#extent.epochs) {
+      this.#epoch++;
+      this.#batch = 0;
+      stop = await this.#runEpoch();
+    }
+    this.#history.stopped = stop ?? 'completed';
+    if (stop !== 'max-steps') await this.#leavePlace(this.#earlyStopping.best?.kept ? 'restore' : 'forget');
+    const ended = stop !== 'max-steps';
+    if (ended) this.#place.end = endOf(this.#call(await this.#ask('steps', undefined)), this.#history.stopped);
+    await this.#saver.saveLast(this.#moment, ended);
+  }
+
+  /** @returns {Promise<History['stopped'] | undefined>} why the fit ends, if it does */
+  async #runEpoch() {
+    const stop = await this.#readBatches();
+    if (stop) return stop;
+    await this.#closeGroup();
+    if (!this.#batch)
+      throw invalid(
+        `data set: it gave no batch in epoch ${this.#epoch}; give whole arrays, or a function that returns a new iterable`,
+      );
+    this.#extent.batches ??= this.#batch;
+    return await this.#endEpoch();
+  }
+
+  /**
+   * Those of an epoch; from where it is, once more, when features are to be kept no longer.
+   * @returns {Promise<History['stopped'] | undefined>}
+   */
+  async #readBatches() {
+    const seed = this.#seed === UNSHUFFLED ? undefined : this.#seed;
+    const batches = this.#train.read(seed, [this.#seed, this.#epoch, this.#batch], this.#options.signal);
+    try {
+      const stop = await this.#runBatches(batches);
+      if (stop !== 'thawed') return stop;
+    } finally {
+      close(batches);
+    }
+    this.#place.isAsFrozen = true;
+    this.#train.dropFeatures();
+    return await this.#readBatches();
+  }
+
+  /** @param {Batches} batches @returns {Promise<History['stopped'] | 'thawed' | undefined>} */
+  async #runBatches(batches) {
+    const { signal } = this.#options;
+    for (let next = await nextOf(batches, signal); !next.done; ) {
+      checkSignal(signal);
+      if (this.#options.maxSteps === this.#history.steps) return 'max-steps';
+      if (this.#budget && !this.#gradientsOpen && (await this.#rest())) return 'max-ms';
+      if (!this.#place.isAsFrozen) return 'thawed';
+      const { value: batch } = next;
+      this.#place.busy = this.#train.examples !== undefined; // batches that come from elsewhere may be long in coming
+      const running = this.#send(batch);
+      const coming = nextOf(batches, signal);
+      coming.catch(() => {}); // told below, after what is running
+      const result = await running;
+      next = await coming;
+      this.#batch++;
+      if (result.stop) return 'non-finite-loss';
+      const metrics = result.skip ? undefined : this.#tally.add(batch, result);
+      if (!this.#gradientsOpen) {
+        this.#mark(this.#positionAfter(this.#batch));
+        this.#place.settle();
+      }
+      if (metrics) this.#tell(batch, { loss: result.loss, ...metrics });
+      await this.#listeners.heard(this.#gradientsOpen, this.#place);
+      const odd = this.#gradientsOpen || result.skip ? undefined : this.#watch.look(this.#step, result);
+      if (odd) await this.#listeners.warn(odd);
+      if (!this.#gradientsOpen) await this.#saver.saveIfDue(this.#moment);
+    }
+    return undefined;
+  }
+
+  /** Waits while the budget says so. Gives whether it is spent. */
+  #rest = async () => {
+    const budget = /** @type {Budget} */ (this.#budget);
+    const { pausedMs } = budget;
+    await budget.rest(this.#moment, () => this.#saver.saveNew(this.#moment));
+    this.#pace.leaveOut(budget.pausedMs - pausedMs);
+    this.#history.pausedMs = budget.pausedMs;
+    return budget.isSpent;
+  };
+
+  /**
+   * One batch to the worker; the last of a group of `accumulate` makes the optimizer step.
+   * @param {Batch} batch
+   * @returns {Promise<Protocol['step']['out'] & { stop?: boolean, skip?: boolean }>}
+   */
+  async #send({ feeds, examples }) {
+    const done = this.#batch + 1;
+    const optimize = done % this.#extent.accumulate === 0 || done === this.#extent.batches;
+    const lr = this.#schedule?.(this.#step);
+    this.#lr = lr ?? this.#lr;
+    const position = optimize ? this.#positionAfter(done) : undefined;
+    this.#gradientsOpen = true;
+    try {
+      const args = { feeds, fetches: this.#fetches, optimize, lr, position };
+      const result = await this.#ask('step', args, [feeds.buffer], this.#options.signal);
+      if (optimize) this.#countStep();
+      return result;
+    } catch (error) {
+      const isRest = done > 1 && done === this.#extent.batches && examples === 1;
+      return isRest && hasNoVariance(error) ? await this.#leaveOut(error, done) : await this.#onNaN(error);
+    }
+  }
+
+  /** The last example of an epoch, which is no batch for BatchNormalization. @param {TrainletError} error @param {number} done */
+  async #leaveOut({ message }, done) {
+    this.#gradientsOpen = (done - 1) % this.#extent.accumulate > 0;
+    if (!this.#gradientsOpen) await this.#ask('setPosition', this.#positionAfter(done));
+    if (!this.#leavesOut)
+      await this.#listeners.warn(`fit: the last batch of each epoch, one example, is left out: ${message}`);
+    this.#leavesOut = true;
+    return { ...LEFT_OUT, skip: true };
+  }
+
+  #countStep() {
+    this.#gradientsOpen = false;
+    this.#step++;
+    this.#history.steps++;
+  }
+
+  /** @param {unknown} error */
+  async #onNaN(error) {
+    const { onNaN = 'throw' } = this.#options;
+    if (!(error instanceof TrainletError) || error.code !== 'non-finite-loss' || onNaN === 'throw') throw error;
+    this.#history.skipped++;
+    await Promise.all([
+      this.#ask('resetGrad', undefined),
+      this.#ask('setPosition', this.#positionAfter(this.#batch + 1)),
+    ]);
+    this.#gradientsOpen = false;
+    return { ...LEFT_OUT, stop: onNaN === 'stop', skip: onNaN === 'skip' };
+  }
+
+  /** The optimizer step of a last group that a stream left unfinished. */
+  async #closeGroup() {
+    if (!this.#gradientsOpen) return;
+    await this.#ask('optimize', undefined);
+    await this.#ask('resetGrad', undefined);
+    this.#countStep();
+  }
+
+  /** The place to go on at when so many batches of the epoch are done. @param {number} done @returns {Position} */
+  #positionAfter(done) {
+    return this.#train.examples ? [this.#epoch, done, this.#seed, this.#train.examples, this.#batchSize] : NOWHERE;
+  }
+
+  /** @param {Batch} batch @param {Record<string, number> & { loss: number }} metrics */
+  #tell(batch, metrics) {
+    this.#pace.add(batch.examples);
+    const more = {
+      steps: this.#extent.lastStep,
+      batch: this.#batch,
+      batches: this.#extent.batches,
+      loss: metrics.loss,
+      metrics,
+    };
+    this.#listeners.tell({ ...this.#progress(), ...more });
+  }
+
+  async #endEpoch() {
+    const since = performance.now();
+    if (this.#tally.empty)
+      throw new TrainletError(
+        'non-finite-loss',
+        `epoch ${this.#epoch} has no mean loss: none of its labels counts, or every batch was left out`,
+      );
+    const { means: metrics } = this.#tally;
+    const session = { ask: this.#ask, info: this.#info };
+    if (this.#validation)
+      Object.assign(metrics, await validate(session, this.#validation, this.#options, this.#train.heldOut));
+    this.#pace.leaveOut(performance.now() - since);
+    const event = { ...this.#progress(), loss: metrics.loss, metrics };
+    this.#history.epochs.push(event);
+    const stop = (await this.#earlyStopping.see(metrics, this.#epoch)) ? 'early-stopping' : undefined;
+    this.#plateau?.see(metrics, this.#usualMonitor, this.#options.metrics);
+    this.#tally = new Tally(this.#measures);
+    if (!stop && this.#epoch + 1 < this.#extent.epochs) {
+      await this.#enterNextEpoch();
+      await this.#saver.saveEpoch(this.#moment);
+    }
+    await unlessAborted(this.#options.onEpoch?.(event), this.#options.signal);
+    return stop;
+  }
+
+  async #enterNextEpoch() {
+    if (!this.#train.examples) return;
+    /** @type {Position} */
+    const position = [this.#epoch + 1, 0, this.#seed, this.#train.examples, this.#batchSize];
+    this.#mark(position);
+    await this.#ask('setPosition', position);
+  }
+
+  get #usualMonitor() {
+    return this.#validation ? 'val_loss' : 'loss';
+  }
+
+  get #moment() {
+    const loss = this.#tally.empty ? this.#history.epochs.at(-1)?.loss : this.#tally.means.loss;
+    return { step: this.#step, epoch: this.#epoch, loss };
+  }
+
+  /** What every event tells of the time. */
+  #progress() {
+    return {
+      step: this.#step,
+      epoch: this.#epoch,
+      epochs: this.#extent.epochs,
+      lr: this.#lr,
+      ...this.#pace.tell(this.#saver.ms, this.#extent.batchesLeft(this.#epoch, this.#batch, this.#history.steps)),
+    };
+  }
+}

@@ -1,0 +1,40 @@
+/** Calls the listeners of a fit, and waits for their promises until the signal comes. */
+
+import { unlessAborted } from '../base/unless-aborted.js';
+
+/** @import { BatchEvent, FitOptions } from '../types.js' */
+/** @import { Place } from './position.js' */
+
+export class Listeners {
+  #options;
+  /** Of the batches of this group. @type {unknown[]} */
+  #given = [];
+
+  /** @param {FitOptions} options */
+  constructor(options) {
+    this.#options = options;
+  }
+
+  /** @param {BatchEvent} event */
+  tell(event) {
+    const given = this.#options.onBatch?.(event);
+    if (given) this.#given.push(given);
+  }
+
+  /** @param {string} warning */
+  async warn(warning) {
+    const { onWarning, signal } = this.#options;
+    await unlessAborted((onWarning ?? console.warn)(warning), signal);
+  }
+
+  /**
+   * One that saves in the midst of a group of batches waits for the group's end itself: it is waited for then.
+   * @param {boolean} groupIsOpen @param {Place} place
+   */
+  async heard(groupIsOpen, place) {
+    if (!this.#given.length) return;
+    const all = Promise.all(this.#given);
+    await unlessAborted(groupIsOpen ? Promise.race([all, place.wanted()]) : all, this.#options.signal);
+    if (!groupIsOpen) this.#given = [];
+  }
+}

@@ -1,0 +1,82 @@
+/** The session that only infers. */
+
+import { later } from '../base/lazy.js';
+import { checkEngineOptions } from '../engine/options.js';
+import { endProfiling, INSIDE, names, namesIn, needClient, ORT_OPTIONS, open } from './open.js';
+import { runGraph, tensorsOf } from './run.js';
+
+/** @import { Feeds, Fetches, FetchStructure, RunOptions, SessionOptions, Source } from '../types.js' */
+/** @import { GraphInfo, SessionInfo } from '../engine/protocol.js' */
+/** @import { Client } from '../engine/client.js' */
+
+export class InferenceSession {
+  #client;
+  #graph;
+  #maps;
+
+  /**
+   * @param {Client} client
+   * @param {SessionInfo} info
+   * @param {typeof import('./maps.js')} [maps] where inputs or outputs are maps
+   */
+  constructor(client, info, maps) {
+    needClient(client, 'InferenceSession.create(model)');
+    const graph = /** @type {GraphInfo} */ (info.model);
+    this.#client = client;
+    this.#graph = graph;
+    this.#maps = maps;
+    this.inputs = graph.inputs;
+    this.outputs = graph.outputs;
+    this.inputNames = names(graph.inputs);
+    this.outputNames = names(graph.outputs);
+    this.classNames = namesIn(graph.classes);
+    this.warnings = info.warnings;
+  }
+
+  /** @param {Source} model @param {SessionOptions} [options] */
+  static async create(model, options = {}) {
+    checkEngineOptions('InferenceSession.create', options, ['model'], ORT_OPTIONS);
+    return await open([['model', 'model', model]], options, async (client, { info }) => {
+      const graph = /** @type {GraphInfo} */ (info.model);
+      const maps = [...graph.inputs, ...graph.outputs].some(({ map }) => map)
+        ? await later(() => import('./maps.js'))
+        : undefined;
+      return new InferenceSession(client, info, maps);
+    });
+  }
+
+  get [INSIDE]() {
+    return { ask: this.#client.ask, info: { model: this.#graph } };
+  }
+
+  /** @param {Feeds} feeds @param {Fetches | FetchStructure | RunOptions} [fetches] @param {RunOptions} [options] */
+  async run(feeds, fetches, options) {
+    const run = this.#maps ? this.#maps.withMaps(runGraph, tensorsOf) : runGraph;
+    return await run(this.#client.ask, 'model', this.#graph, feeds, fetches, options);
+  }
+
+  async getMemoryPlan() {
+    return await this.#client.ask('memoryPlan', undefined);
+  }
+
+  async getGraphText() {
+    return await this.#client.ask('graphText', 'model');
+  }
+
+  async startProfiling() {
+    await this.#client.ask('timeNodes', true);
+  }
+
+  async endProfiling() {
+    return await endProfiling(this.#client.ask, 'model');
+  }
+
+  /** @param {{ signal?: AbortSignal }} [options] */
+  async release(options) {
+    await this.#client.release(options);
+  }
+
+  [Symbol.asyncDispose]() {
+    return this.release();
+  }
+}

@@ -1,0 +1,59 @@
+/**
+ * Maps as inputs and outputs of a model that infers, as scikit-learn's exporter writes them. In the engine a map is two
+ * tensors, its keys and its values; a sequence of maps is the keys of all and a row of values for each.
+ */
+
+import { nameOf, TrainletError } from '../base/errors.js';
+import { Tensor } from '../base/tensor.js';
+
+/** @import { ValueInfo } from '../types.js' */
+/** @typedef {typeof import('./run.js').runGraph} RunGraph */
+/** @typedef {typeof import('./run.js').tensorsOf} TensorsOf */
+
+/** @param {string} message */
+const bad = (message) => new TrainletError('invalid-feed', message);
+
+/** @param {ValueInfo} input @param {unknown} value its keys and values as tensors */
+function opened({ name, type, map }, value) {
+  if (value === null || value === undefined) return value;
+  if (!(value instanceof Map)) throw bad(`input '${name}' is a map: it must be a Map, not ${nameOf(value)}`);
+  const tensor = (/** @type {string} */ what, /** @type {string} */ as, /** @type {unknown[]} */ given) => {
+    const wanted = as === 'string' ? 'string' : as === 'int64' ? 'bigint' : 'number';
+    const odd = given.find((one) => typeof one !== wanted);
+    if (odd !== undefined)
+      throw bad(`input '${name}': the ${what} of the map must each be a ${wanted} (${as}), one is a ${typeof odd}`);
+    return new Tensor(/** @type {'string'} */ (as), /** @type {string[]} */ (given), [given.length]);
+  };
+  return [tensor('keys', /** @type {string} */ (map), [...value.keys()]), tensor('values', type, [...value.values()])];
+}
+
+/** @param {[Tensor<any>, Tensor<any>]} sequence @returns {any} a map for each row of values */
+function closed([{ data: keys }, { data: values, dims }]) {
+  return Array.from(
+    { length: dims[0] },
+    (_, row) => new Map(Array.from(keys, (key, i) => [key, values[row * keys.length + i]])),
+  );
+}
+
+/**
+ * Both are handed over, so that bundlers leave js/session/run.js in the page's own file.
+ * @param {RunGraph} runGraph @param {TensorsOf} tensorsOf
+ * @returns {RunGraph} the same for a graph of which inputs or outputs are maps
+ */
+export const withMaps = (runGraph, tensorsOf) => async (ask, graph, info, feeds, fetches, options, how) => {
+  const inputs = info.inputs.map((input) => (input.map ? { ...input, sequence: /** @type {const} */ (true) } : input));
+  const isMap = (/** @type {string} */ name) => info.outputs.some((output) => output.name === name && output.map);
+  /** @type {TensorsOf} */
+  const unpack = (outputs) =>
+    Object.fromEntries(
+      Object.entries(tensorsOf(outputs)).map(([name, value]) => [
+        name,
+        isMap(name) && Array.isArray(value) ? closed(/** @type {[Tensor, Tensor]} */ (value)) : value,
+      ]),
+    );
+  const given = { ...feeds };
+  for (const input of info.inputs)
+    if (input.map && Object.hasOwn(given, input.name))
+      given[input.name] = /** @type {any} */ (opened(input, given[input.name]));
+  return await runGraph(ask, graph, { ...info, inputs }, given, fetches, options, { ...how, unpack });
+};

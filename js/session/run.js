@@ -1,0 +1,199 @@
+/**
+ * Runs a graph: feeds by name in, and the outputs wanted back, asked for in either form that ONNX Runtime has or in a
+ * structure.
+ */
+
+import { checkKeys, checkSignal, invalid } from '../base/errors.js';
+import { looksLikeTensor, mapNames } from '../base/nested.js';
+import { bind, bytesOf, check, checkWhole, pack, Tensor } from '../base/tensor.js';
+
+/** @import { Feeds, Fetches, FetchStructure, NumberType, OutputValue, RunOptions } from '../types.js' */
+/** @import { PredictOptions, StepOptions, TensorLike, TypedArray } from '../types.js' */
+/** @import { Taken } from '../base/tensor.js' */
+/** @import { Ask, GraphInfo, GraphName, Outputs, PlainTensor } from '../engine/protocol.js' */
+
+/** What runs may be told; of what ONNX Runtime's may be told, `terminate` alone has a meaning here. */
+export const RUN_OPTIONS = /** @type {const} */ ([
+  'signal',
+  'terminate',
+  'logSeverityLevel',
+  'logVerbosityLevel',
+  'tag',
+  'extra',
+]);
+/** And those of a graph with a loss. */
+export const STEP_OPTIONS = /** @type {const} */ ([...RUN_OPTIONS, 'inputGradients']);
+export const PREDICT_OPTIONS = /** @type {const} */ ([
+  ...RUN_OPTIONS,
+  'labels',
+  'probabilities',
+  'threshold',
+  'adapter',
+]);
+const LOOK_MS = 50;
+
+/**
+ * @param {Ask} ask
+ * @param {GraphName} graph
+ * @param {GraphInfo} info
+ * @param {Feeds} feeds
+ * @param {Fetches | FetchStructure | StepOptions} [fetches] ONNX Runtime lets the options stand here too
+ * @param {StepOptions & PredictOptions} [options]
+ * @param {{ own?: string[], keys?: readonly string[], unpack?: typeof tensorsOf }} [how] the outputs where none are
+ * asked for, undefined: the graph's; the options there are; what makes tensors of what came back
+ * @returns {Promise<any>} tensors by output name, or in the structure of `fetches`
+ */
+export async function runGraph(
+  ask,
+  graph,
+  info,
+  feeds,
+  fetches,
+  options,
+  { own, keys = RUN_OPTIONS, unpack = tensorsOf } = {},
+) {
+  const alone = isRunOptions(fetches, keys);
+  const given = alone ? fetches : options;
+  const act = async (/** @type {AbortSignal | undefined} */ signal) => {
+    const { names, arrange } = alone || fetches === undefined ? { ...ALL, names: own } : wantedOf(fetches);
+    const gradients = gradientsOf(given);
+    const all = gradients.length ? withGradients(names ?? info.outputs.map(({ name }) => name), gradients) : names;
+    const bound = bind(feeds, info.inputs);
+    const packed = ask.take?.(graph, bound) ?? pack(bound);
+    const args = { graph, feeds: packed, fetches: all, inputGradients: gradients };
+    return arrange(unpack(await ask('run', args, [packed.buffer], signal)));
+  };
+  return await withSignal(given, act, keys);
+}
+
+/** @param {StepOptions} [options] */
+function gradientsOf({ inputGradients = [] } = {}) {
+  if (Array.isArray(inputGradients) && inputGradients.every((name) => typeof name === 'string' && name))
+    return /** @type {string[]} */ ([...inputGradients]);
+  throw invalid("inputGradients must be an array of names of inputs, as ['x']");
+}
+
+/** @param {readonly string[]} names @param {readonly string[]} inputs */
+const withGradients = (names, inputs) => [...new Set([...names, ...inputs.map((name) => `${name}_grad`)])];
+
+/**
+ * Does what a run's options may stop. ONNX Runtime's `terminate` has no event: it is looked at now and then.
+ * @template T
+ * @param {RunOptions | undefined} options
+ * @param {(signal?: AbortSignal) => Promise<T>} act
+ * @param {readonly string[]} [keys] the options there are
+ */
+export async function withSignal(options = {}, act, keys = RUN_OPTIONS) {
+  checkKeys('the options of a run', options, keys);
+  checkSignal(options.signal);
+  if (!('terminate' in options)) return await act(options.signal);
+  const stop = new AbortController();
+  const look = () => {
+    if (options.terminate || options.signal?.aborted) stop.abort(options.signal?.reason);
+  };
+  look();
+  const looking = setInterval(look, LOOK_MS);
+  try {
+    return await act(stop.signal);
+  } finally {
+    clearInterval(looking);
+  }
+}
+
+/** And not an output of that name. @param {any} value */
+const isSignal = (value) => value === undefined || typeof value?.aborted === 'boolean';
+
+/** @param {unknown} value @param {readonly string[]} keys @returns {value is StepOptions} */
+const isRunOptions = (value, keys) =>
+  typeof value === 'object' &&
+  value !== null &&
+  !Array.isArray(value) &&
+  Object.entries(value).every(
+    ([key, option]) =>
+      keys.includes(key) &&
+      (key === 'signal' ? isSignal(option) : (option !== null || key === 'adapter') && !looksLikeTensor(option)),
+  );
+
+/**
+ * @typedef {Record<string, OutputValue>} Tensors
+ * @typedef {{ names?: string[], arrange: (tensors: Tensors) => unknown }} Wanted the outputs to compute, and how they
+ * are given back
+ */
+/** @type {Wanted} */
+const ALL = { arrange: (tensors) => tensors };
+
+/** @param {Fetches | FetchStructure} fetches @returns {Wanted} */
+function wantedOf(fetches) {
+  if (typeof fetches !== 'object' || fetches === null) throw invalid(FORMS);
+  const values = Object.values(fetches);
+  if (Array.isArray(fetches))
+    return values.length && values.every((name) => typeof name === 'string')
+      ? { ...ALL, names: values }
+      : structured(fetches);
+  const areOwn = values.every((value) => value === null || looksLikeTensor(value));
+  return areOwn ? filled(/** @type {Record<string, TensorLike | null>} */ (fetches)) : structured(fetches);
+}
+
+const FORMS =
+  'fetches must be an array of at least one output name, an object of tensors to be filled (or null), ' +
+  'or a structure of output names';
+
+/** @param {object} structure @returns {Wanted} */
+function structured(structure) {
+  /** @type {Set<string>} */
+  const names = new Set();
+  mapNames(structure, (name) => names.add(name));
+  if (!names.size) throw invalid(FORMS);
+  return { names: [...names], arrange: (tensors) => mapNames(structure, (name) => tensors[name]) };
+}
+
+/**
+ * The user's own tensors, where they are given.
+ * @param {Readonly<Record<string, TensorLike | null>>} own
+ * @returns {Wanted}
+ */
+function filled(own) {
+  const wanted = new Map(
+    Object.entries(own).map(([name, given]) => [name, given && { given, room: check(`output '${name}'`, given) }]),
+  );
+  const arrange = (/** @type {Tensors} */ tensors) =>
+    Object.fromEntries(Object.entries(tensors).map(([name, tensor]) => [name, fill(name, wanted.get(name), tensor)]));
+  return { names: [...wanted.keys()], arrange };
+}
+
+/** @param {PlainTensor} plain */
+const tensorOf = ({ type, data, dims }) => new Tensor(/** @type {NumberType} or string */ (type), data, dims);
+
+/** @param {Outputs} outputs @returns {Tensors} */
+export const tensorsOf = (outputs) =>
+  Object.fromEntries(
+    Object.entries(outputs).map(([name, value]) => [
+      name,
+      Array.isArray(value) ? value.map(tensorOf) : value && tensorOf(value),
+    ]),
+  );
+
+/**
+ * @param {string} name
+ * @param {{ given: TensorLike, room: Taken } | null | undefined} own
+ * @param {OutputValue} tensor
+ */
+function fill(name, own, tensor) {
+  if (!own) return tensor;
+  const { given, room } = own;
+  if (!tensor || Array.isArray(tensor))
+    throw invalid(
+      `output '${name}' is ${tensor ? 'a sequence' : 'an optional without an element'}; a tensor was given for it`,
+    );
+  if (room.type !== tensor.type || String(room.dims) !== String(tensor.dims)) {
+    throw invalid(
+      `output '${name}' is ${tensor.type} [${tensor.dims}]; the tensor given for it is ${room.type} [${room.dims}]`,
+    );
+  }
+  checkWhole(name, room);
+  const { data } = given;
+  if (Array.isArray(data)) data.splice(0, data.length, .../** @type {string[]} */ (tensor.data));
+  else if (room.data.length)
+    bytesOf(/** @type {TypedArray} */ (room.data)).set(bytesOf(/** @type {TypedArray} */ (tensor.data)));
+  return given;
+}

@@ -1,0 +1,431 @@
+/** The session that trains. */
+
+import { askedAt } from '../base/call-site.js';
+import { checkKeys, checkWhole, invalid, nameOf, TrainletError } from '../base/errors.js';
+import { later } from '../base/lazy.js';
+import { bind, check, pack, Tensor } from '../base/tensor.js';
+import { checkEngineOptions } from '../engine/options.js';
+import { readSource } from '../sources/source.js';
+import { endProfiling, INSIDE, names, namesIn, needClient, ORT_OPTIONS, open, PART_NAMES, sourcesOf } from './open.js';
+import { PropertyBag } from './properties.js';
+import { PREDICT_OPTIONS, runGraph, STEP_OPTIONS, tensorsOf, withSignal } from './run.js';
+
+/**
+ * @import { Adapters, AdapterSources, ArtifactSources, CalibrateOptions, CheckpointOptions, CompactSource, Dataset, EvaluateOptions,
+ * ExportAdapterOptions, ExportOptions, ExtendOptions, Feeds, Fetches, FetchStructure, FitOptions } from '../types.js'
+ */
+/**
+ * @import { NumberType, ParameterGroup, ParameterInfo, PredictOptions, RunOptions, StepOptions, TensorLike,
+ * TrainingSessionOptions } from '../types.js' */
+/** @import { Ask, CheckpointFormat, GraphInfo, Protocol, Which } from '../engine/protocol.js' */
+/** @import { Client } from '../engine/client.js' */
+/** @typedef {'exportAdapter' | 'loadAdapter' | 'addAdapter' | 'useAdapter' | 'deleteAdapter'} AdapterMethod */
+/** @import { Place } from '../fit/position.js' */
+
+export const GROUP_KEYS = /** @type {const} */ (['params', 'lrScale', 'weightDecay', 'anchor']);
+
+export class TrainingSession {
+  #client;
+  #ask;
+  #info;
+  #fitting = false;
+  /** There once a fit has begun. @type {Place | undefined} */
+  #place;
+  #forward;
+  #lending;
+
+  /**
+   * @param {Client} client
+   * @param {Protocol['load']['out']} loaded
+   * @param {typeof import('./external-loss.js')} [outside] where the loss is outside
+   * @param {Place} [place] where the checkpoint has one
+   * @param {typeof import('../adapters/adapter.js').lending} [lending] where there are adapters
+   */
+  constructor(client, loaded, outside, place, lending = () => () => this.#ask('tell', ['lend_adapter'])) {
+    needClient(client, 'TrainingSession.create(artifacts)');
+    const { info, properties, limits } = loaded;
+    this.#client = client;
+    this.#ask = client.ask;
+    this.#info = info;
+    this.#place = place;
+    this.#forward = outside?.forward;
+    this.#lending = lending;
+    this.parameters = frozen(info.parameters);
+    this.adapters = /** @type {Adapters} */ (info.adapters ?? { names: [], active: null });
+    this.properties = new PropertyBag(client.ask, properties, limits);
+    const train = this.#train();
+    this.trainingInputs = train.inputs;
+    this.trainingInputNames = names(train.inputs);
+    this.trainingOutputNames = names(train.outputs);
+    this.evalInputNames = names(info.eval?.inputs);
+    this.evalOutputNames = names(info.eval?.outputs);
+    this.classNames = namesIn(train.classes);
+    this.warnings = info.warnings;
+    this.optimizer = /** @type {import('../types.js').TrainingSession['optimizer']} */ (info.optimizer?.type ?? null);
+  }
+
+  /** @param {ArtifactSources | CompactSource} artifacts @param {TrainingSessionOptions} [options] */
+  static async create(artifacts, options = {}) {
+    const sources = sourcesOf('TrainingSession.create', artifacts);
+    checkEngineOptions('TrainingSession.create', options, PART_NAMES, [...ORT_OPTIONS, 'bounds']);
+    if (options.bounds !== undefined) (await later(() => import('./bounds.js'))).checkBounds(invalid, options.bounds);
+    return await open(sources, options, async (client, loaded) => {
+      const outside = loaded.info.outside ? await later(() => import('./external-loss.js')) : undefined;
+      const place = loaded.fit ? await later(() => import('../fit/position.js')) : undefined;
+      const adapter = loaded.info.adapters ? await later(() => import('../adapters/adapter.js')) : undefined;
+      return new TrainingSession(client, loaded, outside, place && new place.Place(loaded.fit), adapter?.lending);
+    });
+  }
+
+  get [INSIDE]() {
+    return { ask: this.#ask, info: this.#info, lent: this.#lent };
+  }
+
+  /** @param {Feeds} feeds @param {Fetches | FetchStructure | StepOptions} [fetches] @param {StepOptions} [options] */
+  async runTrainStep(feeds, fetches, options) {
+    return await runGraph(this.#ask, 'train', this.#train(), feeds, fetches, options, { keys: STEP_OPTIONS });
+  }
+
+  /** @param {Feeds} feeds @param {Fetches | FetchStructure | StepOptions} [fetches] @param {StepOptions} [options] */
+  async runEvalStep(feeds, fetches, options) {
+    return await runGraph(this.#ask, 'eval', this.#eval(), feeds, fetches, options, { keys: STEP_OPTIONS });
+  }
+
+  get outside() {
+    return this.#info.outside;
+  }
+
+  /** @param {Feeds} feeds @param {RunOptions} [options] */
+  async forward(feeds, options) {
+    if (!this.#forward)
+      throw invalid("forward: the loss is inside the training model; make artifacts with the loss 'outside'");
+    return await this.#forward({ ask: this.#ask, tensorsOf, withSignal }, this.#info, feeds, options);
+  }
+
+  /** @param {RunOptions} [options] */
+  async runOptimizerStep(options) {
+    this.#needOptimizer();
+    await withSignal(options, (signal) => this.#ask('optimize', undefined, [], signal));
+  }
+
+  async lazyResetGrad() {
+    await this.#ask('resetGrad', undefined);
+  }
+
+  /** @param {boolean | 'with-statistics'} [which] */
+  async getParametersSize(which = true) {
+    return await this.#ask('elementCount', whichOf('getParametersSize', which));
+  }
+
+  /** @param {boolean | 'with-statistics'} [which] */
+  async getContiguousParameters(which = true) {
+    return new Tensor('float32', await this.#ask('copyOut', whichOf('getContiguousParameters', which)));
+  }
+
+  /** @param {Uint8Array} bytes @param {boolean | 'with-statistics'} [which] */
+  async loadParametersBuffer(bytes, which = true) {
+    const chosen = whichOf('loadParametersBuffer', which);
+    const wanted = 4 * (await this.#ask('elementCount', chosen)); // bytes of float32
+    const copy = bytes instanceof Uint8Array ? new Uint8Array(bytes) : undefined;
+    if (copy?.length !== wanted) {
+      throw invalid(
+        `loadParametersBuffer: wanted a Uint8Array of ${wanted} bytes, not ${copy ? copy.length : nameOf(bytes)}`,
+      );
+    }
+    const taken = this.#ask('copyIn', { which: chosen, bytes: copy }, [copy.buffer]);
+    this.#place?.thaw(chosen !== 'trainable');
+    await taken;
+  }
+
+  /** @param {readonly string[]} patterns */
+  async setTrainable(patterns) {
+    if (!Array.isArray(patterns) || !patterns.length || !patterns.every((one) => typeof one === 'string' && one))
+      throw invalid("setTrainable: wanted an array of names or patterns, as ['head.*']");
+    if (this.#fitting) throw invalid('a fit of this session is running already');
+    this.#info = await this.#ask('setTrainable', [...patterns]);
+    this.#place?.forgetBest();
+    this.parameters = frozen(this.#info.parameters);
+  }
+
+  /** @param {readonly ParameterGroup[]} groups */
+  async setParameterGroups(groups) {
+    this.#needOptimizer();
+    await this.#ask('tell', ['set_groups', [groups].flat().map(linesOf).join('')]);
+  }
+
+  /** @param {Feeds} feeds @param {RunOptions} [options] */
+  async step(feeds, options) {
+    this.#needOptimizer();
+    this.#needLoss('step');
+    return await withSignal(options, async (signal) => {
+      const packed = pack(bind(feeds, this.#train().inputs));
+      return { loss: await this.#ask('learn', packed, [packed.buffer], signal) };
+    });
+  }
+
+  /** @param {Dataset} data @param {FitOptions} [options] */
+  async fit(data, options = {}) {
+    this.#needOptimizer();
+    this.#needLoss('fit');
+    if (this.#fitting) throw invalid('a fit of this session is running already');
+    this.#fitting = true;
+    const here = new Error();
+    try {
+      const { fit, Place } = await withData();
+      this.#place ??= new Place();
+      return await fit({ ...this[INSIDE], place: this.#place }, data, options);
+    } catch (error) {
+      throw askedAt(here, error);
+    } finally {
+      this.#fitting = false;
+    }
+  }
+
+  /** @param {Dataset} data @param {EvaluateOptions} [options] @returns {Promise<any>} */
+  async evaluate(data, options = {}) {
+    this.#eval();
+    this.#needLoss('evaluate');
+    const here = new Error();
+    try {
+      const { evaluate } = await withData();
+      return await evaluate({ ...this[INSIDE], ask: this.#lent(options?.adapter) }, data, options);
+    } catch (error) {
+      throw askedAt(here, error);
+    }
+  }
+
+  /**
+   * @param {Feeds} feeds
+   * @param {Fetches | FetchStructure | PredictOptions} [fetches]
+   * @param {PredictOptions} [options]
+   */
+  async predict(feeds, fetches, options) {
+    const asked = options ?? /** @type {PredictOptions} */ (fetches);
+    const how = { own: this.#info.predict, keys: PREDICT_OPTIONS };
+    const outputs = await runGraph(this.#lent(asked?.adapter), 'eval', this.#eval(), feeds, fetches, options, how);
+    if (![asked?.labels, asked?.probabilities].includes(true)) return outputs;
+    const { withLabels } = await later(() => import('../data/predicted-labels.js'));
+    return withLabels(outputs, this.#info, this, asked);
+  }
+
+  /** @param {{ inputs: Feeds, labels?: Feeds }} data */
+  async initializeHead(data) {
+    return await (await later(() => import('./head.js'))).initializeHead(this, namesIn(this.#eval().head), data);
+  }
+
+  /** @param {{ inputs: Feeds, labels: Feeds }} data @param {CalibrateOptions} [options] */
+  async calibrate(data, options) {
+    return await (await later(() => import('./calibration.js'))).calibrate(this, this.#info, data, options);
+  }
+
+  /** @param {[name: string, newClasses: readonly string[], options?: ExtendOptions]} args */
+  async extendOutput(...args) {
+    return await (await later(() => import('./extend.js'))).extendOutput(this, this.#ask, this.#info, ...args);
+  }
+
+  /** @param {[options?: ExportAdapterOptions]} args @returns {Promise<any>} */
+  exportAdapter(...args) {
+    return this.#adapt('exportAdapter', args);
+  }
+
+  /** @param {[files: AdapterSources]} args */
+  loadAdapter(...args) {
+    return this.#adapt('loadAdapter', args);
+  }
+
+  /** @param {[name: string, files?: AdapterSources]} args */
+  addAdapter(...args) {
+    return this.#adapt('addAdapter', args);
+  }
+
+  /** @param {[adapter: string | null | Readonly<Record<string, number>>]} args */
+  useAdapter(...args) {
+    return this.#adapt('useAdapter', args);
+  }
+
+  /** @param {[name: string]} args */
+  deleteAdapter(...args) {
+    return this.#adapt('deleteAdapter', args);
+  }
+
+  /**
+   * Who is asked with another adapter in the place of the one in use.
+   * @param {PredictOptions['adapter']} [adapter] undefined: the one in use
+   * @returns {Ask}
+   */
+  #lent = (adapter) => (adapter === undefined ? this.#ask : this.#lending(this, this[INSIDE], adapter));
+
+  /** @param {AdapterMethod} method @param {any[]} args */
+  async #adapt(method, args) {
+    const { lora } = this.#eval();
+    const act = (await later(() => import('../adapters/adapter.js')))[method];
+    const inside = {
+      ...this[INSIDE],
+      lora,
+      readSource,
+      place: () => (this.#fitting ? undefined : (this.#place ?? {})),
+    };
+    return await /** @type {any} */ (act)(this, inside, ...args);
+  }
+
+  async getMemoryPlan() {
+    return await this.#ask('memoryPlan', undefined);
+  }
+
+  /** @param {'train' | 'eval'} [graph] */
+  async getGraphText(graph = 'train') {
+    return await this.#ask('graphText', checkGraph(graph));
+  }
+
+  async startProfiling() {
+    await this.#ask('timeNodes', true);
+  }
+
+  /** @param {'train' | 'eval'} [graph] */
+  async endProfiling(graph = 'train') {
+    return await endProfiling(this.#ask, checkGraph(graph));
+  }
+
+  /** @param {string} name */
+  async getParameter(name) {
+    const { type, data, dims } = await this.#ask('getParameter', this.#indexOf(name));
+    return new Tensor(/** @type {NumberType} */ (type), data, dims);
+  }
+
+  /** @param {string} name */
+  async getGradient(name) {
+    const { data, dims } = await this.#ask('getGradient', this.#indexOf(name));
+    return new Tensor('float32', data, dims);
+  }
+
+  /** @param {string} name @param {TensorLike} value */
+  async setParameter(name, value) {
+    const index = this.#indexOf(name);
+    const { type, dims, trainable } = this.parameters[index];
+    const tensor = check(`parameter '${name}'`, value);
+    if (tensor.type !== type || String(tensor.dims) !== String(dims)) {
+      throw invalid(`parameter '${name}' is ${type} [${dims}], not ${tensor.type} [${tensor.dims}]`);
+    }
+    const packed = pack([[name, tensor]]);
+    const taken = this.#ask('setParameter', { index, value: packed }, [packed.buffer]);
+    this.#place?.thaw(!trainable);
+    await taken;
+  }
+
+  /** @param {number} lr */
+  async setLearningRate(lr) {
+    this.#needOptimizer();
+    if (!(lr >= 0 && Math.fround(lr) < Infinity)) throw invalid(`the learning rate cannot be ${lr}`);
+    await this.#ask('setLearningRate', lr);
+  }
+
+  async getLearningRate() {
+    this.#needOptimizer();
+    return await this.#ask('getLearningRate', undefined);
+  }
+
+  /** @param {number | bigint} seed */
+  async setSeed(seed) {
+    if (typeof seed !== 'bigint') checkWhole('the seed', seed, Number.MIN_SAFE_INTEGER);
+    await this.#ask('setSeed', BigInt.asIntN(64, BigInt(seed)));
+  }
+
+  /** @param {CheckpointOptions} [options] */
+  async saveCheckpoint(options = {}) {
+    checkKeys('saveCheckpoint', options, ['optimizerState', 'format', 'version', 'base', 'signal']);
+    const { optimizerState = true, signal } = options;
+    const format = formatOf(options);
+    const save = () => this.#ask('save', { optimizerState, format, fit: this.#place?.text ?? '' }, [], signal);
+    return await (this.#place?.between(save, signal) ?? save());
+  }
+
+  /** @param {ExportOptions} [options] */
+  async exportModel(options = {}) {
+    checkKeys('exportModel', options, ['outputs', 'trainingInfo', 'format', 'ema', 'adapters', 'signal']);
+    const { outputs, trainingInfo = false, format, ema, adapters: way = 'separate', signal } = options;
+    const adapters = ['separate', 'merged', 'inputs'].indexOf(way);
+    const asked = { outputs, trainingInfo, types: format === 'ort', ema, adapters };
+    const model = await this.#ask('export', asked, [], signal);
+    return format
+      ? (await later(() => import('../formats/ort-model.js'))).inFormat(model, options, TrainletError)
+      : model;
+  }
+
+  /** @param {{ signal?: AbortSignal }} [options] */
+  async release(options) {
+    await this.#client.release(options);
+  }
+
+  [Symbol.asyncDispose]() {
+    return this.release();
+  }
+
+  #train() {
+    return /** @type {GraphInfo} */ (this.#info.train);
+  }
+
+  #eval() {
+    if (this.#info.eval) return this.#info.eval;
+    throw without('evalModel');
+  }
+
+  #needOptimizer() {
+    if (!this.optimizer) throw without('optimizerModel');
+  }
+
+  /** @param {string} what */
+  #needLoss(what) {
+    if (this.#info.outside) throw invalid(`${what} needs a loss inside the training model: use forward and backward`);
+  }
+
+  /** @param {string} name */
+  #indexOf(name) {
+    const index = this.parameters.findIndex((parameter) => parameter.name === name);
+    if (index >= 0) return index;
+    throw invalid(`there is no parameter '${name}'; there are ${names(this.parameters).join(', ')}`);
+  }
+}
+
+/** What goes through data sets. */
+const withData = () => later(() => import('../fit/fit.js'));
+
+/** @param {string} part */
+const without = (part) => invalid(`the session was made without an ${part}, which this needs`);
+
+/** As the engine reads them, and checks what there is in them. @param {ParameterGroup} group */
+function linesOf(group) {
+  checkKeys('setParameterGroups', group, GROUP_KEYS);
+  const { params, lrScale = '', weightDecay = '', anchor = '' } = group ?? {};
+  return [params]
+    .flat()
+    .map((name) => `${name}\n${lrScale}\n${weightDecay}\n${anchor}\n`)
+    .join('');
+}
+
+/** Nobody's to change. @param {ParameterInfo[]} parameters @returns {readonly ParameterInfo[]} */
+function frozen(parameters) {
+  return Object.freeze(parameters.map((one) => Object.freeze({ ...one, dims: Object.freeze([...one.dims]) })));
+}
+
+/** The engine's word for it. @param {string} where @param {boolean | 'with-statistics'} which @returns {Which} */
+function whichOf(where, which) {
+  if (typeof which === 'boolean') return which ? 'trainable' : 'all';
+  if (which === 'with-statistics') return which;
+  throw invalid(`${where}: wanted true (what trains), false (all) or 'with-statistics', not ${String(which)}`);
+}
+
+/** @param {'train' | 'eval'} graph */
+function checkGraph(graph) {
+  if (graph === 'train' || graph === 'eval') return graph;
+  throw invalid(`the graph is 'train' or 'eval', not '${graph}'`);
+}
+
+/** The engine's name of a checkpoint's format. @param {CheckpointOptions} options @returns {CheckpointFormat} */
+function formatOf({ format = 'trainlet', version, base = true }) {
+  if (format === 'trainlet' && version === undefined) return base ? 'trainlet' : 'adapters';
+  if (format === 'ort' && base && (version === undefined || version === 1 || version === 2))
+    return `ort${version ?? 2}`;
+  throw invalid(
+    `saveCheckpoint: wanted 'trainlet', or 'ort' with version 1 or 2 and the base, not '${format}' with version ${version}`,
+  );
+}

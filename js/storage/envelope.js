@@ -1,0 +1,72 @@
+/** Bytes with what is to be known of them, in one file that tells whether it is whole. */
+
+import { checksum, isSame } from '../base/checksum.js';
+import { OTHER_VERSION } from './faults.js';
+
+/** @import { Stored } from './versions.js' */
+
+/*
+ * magic (7) | version (1) | SHA-256 of all that follows (32) | length of the info (4) | info, JSON | the bytes
+ */
+const VERSION = 7,
+  SUM = 8,
+  LENGTH = 40;
+export const HEAD = 44;
+export const CUT = 'is cut short or no checkpoint';
+
+/**
+ * A whole file but for its checksum.
+ * @param {Uint8Array} bytes
+ * @param {Record<string, unknown>} more of the info, as JSON
+ * @param {Uint8Array} magic with the version
+ */
+export function seal(bytes, more, magic) {
+  const info = new TextEncoder().encode(JSON.stringify({ savedAt: Date.now(), bytes: bytes.length, ...more }));
+  const sealed = new Uint8Array(HEAD + info.length + bytes.length);
+  sealed.set(magic);
+  new DataView(sealed.buffer).setUint32(LENGTH, info.length, true);
+  sealed.set(info, HEAD);
+  sealed.set(bytes, HEAD + info.length);
+  return sealed;
+}
+
+/** Where there is none, outside of secure contexts, it stays 0. @param {Uint8Array} sealed */
+export async function sumUp(sealed) {
+  const sum = await checksum(sealed.subarray(LENGTH));
+  if (sum) sealed.set(sum, SUM);
+}
+
+/** In any version. @param {Uint8Array} head @param {Uint8Array} magic */
+export const isSealed = (head, magic) => isSame(head.subarray(0, VERSION), magic.subarray(0, VERSION));
+
+/** @param {Uint8Array} head @param {Uint8Array} magic */
+const isOther = (head, magic) => isSealed(head, magic) && head.length > VERSION && head[VERSION] !== magic[VERSION];
+
+/** Where the bytes begin. @param {Uint8Array} head */
+export const bytesAt = (head) => HEAD + new DataView(head.buffer, head.byteOffset).getUint32(LENGTH, true);
+
+/**
+ * @param {Uint8Array} head up to the bytes at least
+ * @param {number} size of the file
+ * @param {Uint8Array} magic
+ * @returns {{ savedAt: Date, bytes: number, meta: Record<string, unknown> } | undefined} undefined: it is not whole
+ */
+export function infoIn(head, size, magic) {
+  try {
+    const { savedAt, bytes, ...more } = JSON.parse(new TextDecoder().decode(head.subarray(HEAD, bytesAt(head))));
+    const whole = isSame(head.subarray(0, SUM), magic) && bytesAt(head) + bytes === size;
+    return whole ? { ...more, savedAt: new Date(savedAt), bytes } : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+/** @param {Uint8Array} sealed @param {Uint8Array} magic @returns {Promise<Stored | string>} or why it is not whole */
+export async function unseal(sealed, magic) {
+  if (isOther(sealed, magic)) return `${OTHER_VERSION}${sealed[VERSION]} of its format, we read ${magic[VERSION]}`;
+  const info = infoIn(sealed, sealed.length, magic);
+  if (!info) return CUT;
+  const sum = await checksum(sealed.subarray(LENGTH));
+  if (sum && !isSame(sum, sealed.subarray(SUM, LENGTH))) return 'has other bytes than were saved';
+  return { ...info, bytes: sealed.slice(bytesAt(sealed)) };
+}

@@ -1,0 +1,243 @@
+/** The versions of checkpoints, which survive a kill at any moment: in IndexedDB, or in a folder of Node. */
+
+import { checkKeys, checkWhole, invalid, sentenceOf, TrainletError } from '../base/errors.js';
+import { bytesOf } from '../base/tensor.js';
+import { codeOfFault } from './faults.js';
+import { hasDatabases, openDatabase } from './indexeddb.js';
+
+/** @import { TypedArray } from '../types.js' */
+
+/**
+ * @typedef {{ bytes: Uint8Array<ArrayBuffer>, meta: Record<string, unknown>, savedAt: Date }} Stored
+ * @typedef {{ name: string } & Version} Listed its newest version
+ * @typedef {{ version: number, bytes: number, savedAt: Date, meta?: Record<string, unknown> }} Version not whole
+ * without meta
+ */
+
+/**
+ * @template [Packed=any]
+ * @typedef {object} Room where the versions of checkpoints live
+ * @property {(name: string) => void} [check] throws for a name that it cannot hold
+ * @property {(bytes: Uint8Array, meta: Record<string, unknown>) => Packed} pack a copy, made at once
+ * @property {(name: string, packed: Packed, keep: number) => Promise<number>} save gives the version
+ * @property {(name: string) => Promise<Version[]>} versions oldest first
+ * @property {(name: string, version: Version) => Promise<Stored | string | undefined>} read or why not; undefined: it
+ * is gone
+ * @property {() => Promise<Listed[]>} list
+ * @property {() => Promise<{ count: number, bytes: number }>} total of all versions
+ * @property {(name: string) => Promise<void>} delete
+ * @property {() => Promise<boolean>} persist
+ */
+
+export class Versions {
+  #room;
+  #keep;
+  /** Writes go one after the other. @type {Promise<unknown>} */
+  #turn = Promise.resolve();
+
+  /** @param {Room} room @param {number} keep */
+  constructor(room, keep) {
+    this.#room = room;
+    this.#keep = keep;
+  }
+
+  /** @param {string} name @param {Uint8Array} bytes @param {Record<string, unknown>} [meta] */
+  save(name, bytes, meta = {}) {
+    return this.#write(name, 'saved', () => {
+      const packed = this.#room.pack(viewOf(name, bytes), meta);
+      return () => this.#room.save(name, packed, this.#keep);
+    });
+  }
+
+  /** @param {string} name @param {{ version?: number }} [options] */
+  async load(name, options = {}) {
+    this.#check(name);
+    checkKeys('CheckpointStore.load', options, ['version']);
+    return await guard(`checkpoint '${name}' could not be loaded`, () => this.#newestWhole(name, options.version));
+  }
+
+  /** @param {string} name */
+  async versions(name) {
+    this.#check(name);
+    return await guard(`the versions of '${name}' could not be listed`, () => this.#room.versions(name));
+  }
+
+  list() {
+    return guard('the checkpoints could not be listed', async () =>
+      (await this.#room.list()).map(({ name, bytes, savedAt }) => ({ name, bytes, savedAt })),
+    );
+  }
+
+  /** @param {string} name */
+  delete(name) {
+    return this.#write(name, 'deleted', () => () => this.#room.delete(name));
+  }
+
+  persist() {
+    return guard('the storage could not be made persistent', () => this.#room.persist());
+  }
+
+  /** @param {unknown} name */
+  #check(name) {
+    checkName(name);
+    this.#room.check?.(/** @type {string} */ (name));
+  }
+
+  /**
+   * Takes its turn at the call, after `prepare` has taken what it needs.
+   * @template T
+   * @param {string} name
+   * @param {string} done
+   * @param {() => () => Promise<T>} prepare
+   */
+  async #write(name, done, prepare) {
+    this.#check(name);
+    const what = `checkpoint '${name}' could not be ${done}`;
+    const work = explained(what, prepare);
+    const written = this.#turn.then(() => guard(what, work));
+    this.#turn = written.catch(() => {});
+    return await written;
+  }
+
+  /**
+   * @param {string} name
+   * @param {number} [wanted]
+   * @returns {Promise<(Stored & { version: number, skipped: { version: number, reason: string }[] }) | undefined>}
+   */
+  async #newestWhole(name, wanted) {
+    const skipped = [];
+    for (const found of (await this.#room.versions(name)).reverse()) {
+      const { version } = found;
+      if (wanted !== undefined && version !== wanted) continue;
+      const stored = await this.#room.read(name, found);
+      if (!stored) return await this.#newestWhole(name, wanted); // another writer has newer ones now
+      if (typeof stored !== 'string') return { ...stored, version, skipped };
+      skipped.push({ version, reason: stored });
+    }
+    if (!skipped.length) return undefined;
+    const reasons = skipped.map(({ version, reason }) => `version ${version} ${reason}`).join('; ');
+    throw new TrainletError(codeOfFault(skipped[0].reason), `checkpoint '${name}' could not be loaded: ${reasons}`);
+  }
+}
+
+/** @param {{ database?: string, directory?: string, keep?: number }} options */
+export async function openVersions(options) {
+  checkKeys('CheckpointStore.open', options, ['database', 'directory', 'keep']);
+  const { database, directory, keep = 2 } = options;
+  checkWhole('keep', keep, 1);
+  return new Versions(
+    await openRoom({ database, directory }, { database: 'trainlet', directory: 'checkpoints' }),
+    keep,
+  );
+}
+
+/**
+ * @param {{ database?: string, directory?: string }} place that was asked for
+ * @param {{ database: string, directory: string }} usual
+ * @returns {Promise<Room>}
+ */
+export async function openRoom({ database, directory }, usual) {
+  const [browser, node] = [hasDatabases(), globalThis.process?.versions?.node];
+  if (browser && directory === undefined) return await roomInDatabase(database ?? usual.database);
+  if (browser && !node) throw unfit('a directory is for Node; in a browser give a database');
+  if (database !== undefined || !node) throw unfit('there is no IndexedDB here');
+  return await roomInFolder(directory ?? usual.directory);
+}
+
+/** @param {string} database */
+const roomInDatabase = (database) =>
+  guard(`the database '${database}' could not be opened`, () => openDatabase(database));
+
+/** @param {string} folder */
+async function roomInFolder(folder) {
+  const { openFolder } = await import('./folder.js'); // which a bundler leaves out of what is for browsers
+  if (!openFolder) throw unfit('this build is for browsers, where there are no folders');
+  return await guard(`the folder ${folder} could not be made`, () => openFolder(folder));
+}
+
+/** @param {string} message */
+const unfit = (message) => new TrainletError('unsupported-browser', message);
+
+/** @param {unknown} name */
+function checkName(name) {
+  if (typeof name !== 'string' || !name || /\p{Cs}/u.test(name)) {
+    const what = typeof name === 'string' ? JSON.stringify(name) : String(name);
+    const wanted = "a checkpoint's name must be a string with a character in it and no half of one";
+    throw invalid(`${wanted}, not ${what}`);
+  }
+}
+
+/** @param {string} name @param {unknown} bytes */
+function viewOf(name, bytes) {
+  if (ArrayBuffer.isView(bytes)) return bytesOf(/** @type {TypedArray} */ (bytes));
+  const what = Object.prototype.toString.call(bytes);
+  throw invalid(`checkpoint '${name}': what is saved must be a Uint8Array, not ${what}`);
+}
+
+/** @param {string} what @param {unknown} error */
+function explain(what, error) {
+  if (error instanceof TrainletError) return error;
+  const { name, code } = /** @type {{ name?: string, code?: string }} */ (error ?? {});
+  const full = name === 'QuotaExceededError' || code === 'ENOSPC' || code === 'EDQUOT';
+  if (full) return new TrainletError('quota-exceeded', `${what}: the storage is full`, { cause: error });
+  const failed = name === 'VersionError' ? 'unsupported-version' : 'store-failed';
+  return new TrainletError(failed, `${what}: ${sentenceOf(error)}`, { cause: error });
+}
+
+/**
+ * @template T
+ * @param {string} what
+ * @param {() => T} work
+ */
+function explained(what, work) {
+  try {
+    return work();
+  } catch (error) {
+    throw explain(what, error);
+  }
+}
+
+/**
+ * @template T
+ * @param {string} what could not be done, in a sentence
+ * @param {() => Promise<T>} work
+ */
+export async function guard(what, work) {
+  try {
+    return await work();
+  } catch (error) {
+    throw explain(what, error);
+  }
+}
+
+/**
+ * Reads the name in a source. A text that ends in no `?database=…` or `?version=…` is a name as it is, percent signs
+ * included.
+ * @param {string} source
+ * @returns {{ name: string, database?: string, version?: number }}
+ */
+function storedAt(source) {
+  const text = source.slice('indexeddb:'.length);
+  const [query, asked] = /\?((?:(?:database|version)=[^&?]*(?:&|$))+)$/.exec(text) ?? [];
+  if (!query) return { name: text };
+  try {
+    const { database, version } = Object.fromEntries(new URLSearchParams(asked));
+    const name = decodeURIComponent(text.slice(0, -query.length));
+    if (version !== undefined) checkWhole(`the version in '${source}'`, Number(version || NaN), 1);
+    return { name, database, version: version === undefined ? undefined : Number(version) };
+  } catch (error) {
+    if (error instanceof URIError) throw invalid(`'${source}': its name is not percent-encoded, as %3F for ?`);
+    throw error;
+  }
+}
+
+/**
+ * The bytes of a checkpoint's newest version, or of the one named, in a buffer of their own.
+ * @param {string} source like 'indexeddb:NAME', or 'indexeddb:NAME?database=DATABASE&version=VERSION'
+ */
+export async function readStored(source) {
+  const { name, database, version } = storedAt(source);
+  const found = await (await openVersions({ database })).load(name, { version });
+  if (!found) throw new Error(`the store has no ${version ? `version ${version} of ` : ''}checkpoint '${name}'`);
+  return new Uint8Array(found.bytes);
+}

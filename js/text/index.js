@@ -1,0 +1,13 @@
+/** What language models are asked and given; the code for it is loaded when it is first called. */
+
+import { later } from '../base/lazy.js';
+import { INSIDE } from '../session/open.js';
+
+const language = () => later(() => import('./language.js'));
+
+/** @type {typeof import('../types.js').generate} */
+export const generate = async (session, ids, options) =>
+  await (await language()).generate(/** @type {any} */ (session)?.[INSIDE], ids, options);
+
+/** @type {typeof import('../types.js').packText} */
+export const packText = async (texts, options) => (await language()).packText(texts, options);
