@@ -85,6 +85,18 @@ static void read_first(Graph *m, Value *first) {
   }
 }
 
+/* The parameter from which v was computed. Where the file has only what was computed from it, as of a tied weight that
+ * one layer reads transposed and the other transposed twice, the first of these. */
+static Value *origin_of(const Graph *m, const Value *v) {
+  Value *own = graph_find(m, v->computed_from);
+  for (int i = 0; !own && i < v->index; i++) {
+    Value *first = m->values[i];
+    bool same = mode_is_parameter(first) && first->computed_from && !first->computed_changed && !is_uniform(first);
+    if (same && strcmp(first->computed_from, v->computed_from) == 0 && computed_is_transposed(v, first)) own = first;
+  }
+  return own;
+}
+
 /* ---- masked weights ---- */
 
 /* Zeros beside other numbers. */
@@ -248,7 +260,7 @@ Status computed_undo(Graph *m) {
     Value *v = m->values[i];
     if (!mode_is_parameter(v) || !(v->computed_from || module_is_numbered(v->name))) continue;
     if (v->computed_from && !is_uniform(v)) read_first(m, v);
-    Value *from = v->computed_from ? graph_find(m, v->computed_from) : find_transposed(m, v);
+    Value *from = v->computed_from ? origin_of(m, v) : find_transposed(m, v);
     bool tied = from && from != v && mode_is_parameter(from) && computed_is_transposed(v, from);
     if (tied) TRY(tie(m, v, from));
     else if (v->computed_masked && has_holes(v)) TRY(mask(m, v));
