@@ -19,29 +19,35 @@ const TENSORS = 'adapter_model.safetensors';
 const CONFIG = 'adapter_config.json';
 const ONNX = 'adapter.onnx_adapter';
 
-/** @param {Pick<Lora, 'modules'>} lora @returns {Entry[]} */
+/** @param {Pick<Lora, 'modules'>} lora @returns {Entry[]} by the names of .onnx_adapter files */
 const matricesOf = ({ modules }) =>
   modules.flatMap(pairOf).map((name) => ({ key: name, parameter: name, turned: false }));
+
+/** @param {Pick<Lora, 'modules'>} lora */
+const adaptedIn = ({ modules }) => new Set(modules.map(({ name }) => name));
 
 /**
  * The file's tensors, by the names that modules have in PyTorch.
  * @param {Lora} lora @param {TrainingSession} session
  */
 function entriesOf({ modules, others }, session) {
-  const entries = matricesOf({ modules });
-  const adapted = new Set(modules.map(({ name }) => name));
+  const adapted = adaptedIn({ modules });
+  const entries = modules.flatMap((module) => {
+    const keys = pairOf({ ...module, name: keyOf(module.name, adapted) });
+    return pairOf(module).map((parameter, i) => ({ key: keys[i], parameter, turned: false }));
+  });
   const rest = others.map(({ name, parameter, turned }) => ({ key: keyOf(name, adapted), parameter, turned }));
   const told = new Set([...entries, ...rest].map(({ parameter }) => parameter));
   const heads = session.parameters.filter(({ name, trainable }) => trainable && !told.has(name));
   return [...entries, ...rest, ...heads.map(({ name }) => ({ key: name, parameter: name, turned: false }))];
 }
 
-/** PEFT's layer holds the one that it adapts. @param {string} name @param {Set<string>} adapted */
-function keyOf(name, adapted) {
-  const dot = name.lastIndexOf('.');
-  const module = name.slice(0, dot);
-  return adapted.has(module) ? `${module}.base_layer${name.slice(dot)}` : name;
-}
+/** PEFT's layer holds the one that it adapts, with all within. @param {string} name @param {Set<string>} adapted */
+const keyOf = (name, adapted) =>
+  name.replace(/\./g, (dot, /** @type {number} */ at) => (adapted.has(name.slice(0, at)) ? `.base_layer${dot}` : dot));
+
+/** The adapted module that it is within. @param {string} name @param {Set<string>} adapted */
+const holderOf = (name, adapted) => [...adapted].find((one) => name.startsWith(`${one}.`));
 
 /** @param {Floats} matrix @returns {Floats} */
 function transposed({ dims: [rows, columns], data }) {
@@ -119,6 +125,7 @@ async function onnxAdapterOf(session, lora, { type, prefix, baseModel }) {
 function configOf(lora, prefix, baseModel) {
   const { r, alpha, dropout, rsLora, bias, modules, modulesToSave } = lora;
   const name = (/** @type {Module} */ module) => module.name.slice(prefix.length);
+  const adapted = adaptedIn(lora);
   const others = (/** @type {'r' | 'alpha'} */ key, /** @type {number} */ usual) =>
     Object.fromEntries(modules.filter((one) => one[key] !== usual).map((one) => [`${name(one)}`, one[key]]));
   return {
@@ -129,7 +136,7 @@ function configOf(lora, prefix, baseModel) {
     r,
     lora_alpha: alpha,
     lora_dropout: dropout,
-    target_modules: modules.map(name),
+    target_modules: modules.filter((one) => !holderOf(one.name, adapted)).map(name),
     exclude_modules: null,
     use_rslora: rsLora,
     use_dora: false,
@@ -326,7 +333,7 @@ async function numbersBy(key, { [key]: patterns = {} }, names, usual) {
   const { entriesFor } = await import('./options.js');
   const entries = entriesFor(patterns, names, (why) => invalid(`loadAdapter: ${CONFIG}: ${key} ${why}`));
   return (name) => {
-    const found = entries.get(name);
+    const found = entries.get(name) ?? entries.get(holderOf(name, new Set(names)) ?? name);
     return found ? numberIn(`${key}['${found[0]}']`, found[1]) : usual;
   };
 }

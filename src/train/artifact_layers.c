@@ -33,6 +33,7 @@ static Status put_lora(TrainletArtifacts *a) {
         "lora: the adapters train; name what trains beside them by lora.modulesToSave, not by requiresGrad");
   a->has_lora = true;
   if (!part_lora) return part_missing(&a->error, "LoRA");
+  TRY(artifacts_untie(a)); /* each layer that an exporter has merged has an adapter of its own */
   return part_lora(a->model, &a->lora, &a->requires_grad, &a->arena);
 }
 

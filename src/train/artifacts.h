@@ -85,6 +85,8 @@ Status artifacts_take_piece(TrainletArtifacts *a);
 Status artifacts_prepare(TrainletArtifacts *a);
 /* Refuses to go on before all pieces of external data have come: then nothing stands on filler any more. */
 Status artifacts_check_pieces(TrainletArtifacts *a);
+/* Gives each layer parameters of its own where an exporter has merged them. */
+Status artifacts_untie(TrainletArtifacts *a);
 /* Marks running statistics, unties, and finds who reads the parameters: before all that asks which of them train. */
 Status artifacts_read_weights(TrainletArtifacts *a);
 /* Which of the model's values are parameters that train (trainable.c). */

@@ -35,6 +35,7 @@ typedef struct Adapter {
   int r;
   float alpha, scale;
   Value *a, *b;
+  Value *adapted; /* the weight itself with what is added to it, of a module that is adapted so */
 } Adapter;
 
 typedef struct Lora {
@@ -63,13 +64,24 @@ static bool trains_already(const Lora *l, const Module *m) { return names_have(l
 
 static bool is_all_linear(const char *target) { return strcmp(target, "all-linear") == 0; }
 
+/* What takes a module takes those within it, as PEFT's layer for MultiheadAttention does. */
+static bool matches(const char *pattern, const Module *m) {
+  return module_matches(pattern, m->name) || (m->within && module_matches(pattern, m->within));
+}
+
 static bool is_target(const Lora *l, const Module *m) {
   const NameList *targets = &l->o->targets;
   bool wanted = !targets->count && m->kind == MODULE_LINEAR && !m->last;
   for (int i = 0; i < targets->count; i++)
-    wanted |= is_all_linear(targets->names[i]) ? m->kind == MODULE_LINEAR && !m->last
-                                               : module_matches(targets->names[i], m->name);
+    wanted |= is_all_linear(targets->names[i]) ? m->kind == MODULE_LINEAR && !m->last : matches(targets->names[i], m);
   return wanted && !module_matches_any(&l->o->exclude, m->name) && !is_saved_whole(l, m->name) && !trains_already(l, m);
+}
+
+/* A weight that several layers share is adapted for all of them. */
+static bool is_wanted(const Lora *l, const Module *m) {
+  for (int i = 0; i < l->modules.count; i++)
+    if (modules_share(&l->modules.items[i], m) && is_target(l, &l->modules.items[i])) return true;
+  return false;
 }
 
 /* "fc1, fc2, …" */
@@ -87,7 +99,7 @@ static Status check_targets(const Lora *l) {
   for (int i = 0; i < l->o->targets.count; i++) {
     const char *target = l->o->targets.names[i];
     bool found = is_all_linear(target);
-    for (int k = 0; k < l->modules.count; k++) found |= module_matches(target, l->modules.items[k].name);
+    for (int k = 0; k < l->modules.count; k++) found |= matches(target, &l->modules.items[k]);
     if (!found)
       return error_set(l->g->error, STATUS_INVALID_ARGUMENT, NULL,
                        "lora.targets: '%.200s' matches no module that can be adapted; these are %s", target,
@@ -97,21 +109,19 @@ static Status check_targets(const Lora *l) {
 }
 
 /* The number of the first pattern that matches. */
-static float number_for(const NameList *patterns, const char *module, Arena *arena, float otherwise) {
+static float number_for(const NameList *patterns, const Module *module, Arena *arena, float otherwise) {
   for (int i = 0; i < patterns->count; i++) {
     const char *equals = strrchr(patterns->names[i], '=');
     const char *pattern = arena_print(arena, "%.*s", (int)(equals - patterns->names[i]), patterns->names[i]);
-    if (pattern && module_matches(pattern, module)) return strtof(equals + 1, NULL);
+    if (pattern && matches(pattern, module)) return strtof(equals + 1, NULL);
   }
   return otherwise;
 }
 
 /* Of a weight that several nodes read the same way there is one adapter. */
-static const Adapter *sharing(const Lora *l, const Module *m) {
-  for (int i = 0; i < l->count; i++) {
-    const Module *other = l->adapters[i].module;
-    if (other->weight == m->weight && other->kind == m->kind && other->in == m->in) return &l->adapters[i];
-  }
+static Adapter *sharing(const Lora *l, const Module *m) {
+  for (int i = 0; i < l->count; i++)
+    if (modules_share(l->adapters[i].module, m)) return &l->adapters[i];
   return NULL;
 }
 
@@ -146,6 +156,7 @@ static Status make_parameters(Lora *l, Adapter *a) {
   const Module *m = a->module;
   First first = l->o->gaussian ? FIRST_NORMAL : FIRST_UNIFORM;
   Shape down = SHAPE(a->r, m->in), up = SHAPE(m->out, a->r);
+  if (m->on_weight) down.dim[1] = m->weight->shape.dim[!m->in_first], up.dim[0] = m->weight->shape.dim[m->in_first];
   if (m->kind == MODULE_EMBEDDING) {
     a->a = parameter(l, m, "lora_embedding_A", down, FIRST_ZERO, 0);
     a->b = parameter(l, m, "lora_embedding_B", up, FIRST_NORMAL, 1);
@@ -209,12 +220,13 @@ static Value *put_embedding(Lora *l, const Adapter *a, Value *ids, Value *base) 
   return put_up(l, a, as_rows(l->g, called(l, a, ".lora_A", looked_up), a->r), base);
 }
 
-/* Moves the nodes from `first` on behind the one at `at`. */
+/* Moves the nodes from `first` on behind one, or before all. */
 static Status move_behind(Graph *g, const Node *behind, int first, Arena *arena) {
-  int at = 0, count = g->node_count - first;
+  int at = -1, count = g->node_count - first;
   Node **moved = ARENA_ARRAY(arena, Node *, count);
   if (!moved) return STATUS_OUT_OF_MEMORY;
-  while (g->nodes[at] != behind) at++;
+  while (behind && g->nodes[++at] != behind) {
+  }
   memcpy(moved, g->nodes + first, (size_t)count * sizeof *moved);
   memmove(g->nodes + at + 1 + count, g->nodes + at + 1, (size_t)(first - at - 1) * sizeof *moved);
   memcpy(g->nodes + at + 1, moved, (size_t)count * sizeof *moved);
@@ -223,14 +235,14 @@ static Status move_behind(Graph *g, const Node *behind, int first, Arena *arena)
 
 /* The sum takes the place of the layer's output, which keeps its name; what the layer gives is another value now. */
 static Status put_branch(Lora *l, const Adapter *a, Node *n) {
-  static Value *(*const put[])(Lora *, const Adapter *, Value *, Value *) = {put_linear, put_conv, put_embedding};
+  static Value *(*const puts[])(Lora *, const Adapter *, Value *, Value *) = {put_linear, put_conv, put_embedding};
   Graph *g = l->g;
   int first = g->node_count;
   Value *y = n->out[0], *base = graph_value(g, NULL, y->type, &y->shape, VALUE_NODE);
   if (!base) return out_of_memory(l);
   base->producer = n;
   n->out[0] = base;
-  Value *sum = put[a->module->kind](l, a, n->in[a->module->kind == MODULE_EMBEDDING], base);
+  Value *sum = puts[a->module->kind](l, a, n->in[a->module->kind == MODULE_EMBEDDING], base);
   if (!sum) return out_of_memory(l);
   y->producer = sum->producer;
   y->producer->out[0] = y;
@@ -238,16 +250,37 @@ static Status put_branch(Lora *l, const Adapter *a, Node *n) {
   return move_behind(g, n, first, l->arena) == STATUS_OK ? STATUS_OK : out_of_memory(l);
 }
 
+/* W + s · B A, or its transpose, before all layers that read W */
+static Status put_on_weight(Lora *l, Adapter *a, Node *n) {
+  int first = l->g->node_count, at = 1;
+  bool turned = a->module->in_first;
+  if (!a->adapted) {
+    a->adapted = emit_with(
+        l->g, "Gemm",
+        ATTRS(attr_of_float("alpha", a->scale), attr_of_int("transA", turned), attr_of_int("transB", turned)),
+        turned ? a->a : a->b, turned ? a->b : a->a, (Value *)a->module->weight);
+    if (!called(l, a, ".lora_B", a->adapted) || move_behind(l->g, NULL, first, l->arena) != STATUS_OK)
+      return out_of_memory(l);
+  }
+  for (; n->in[at]->producer && n->in[at] != a->adapted; at = 0) n = n->in[at]->producer;
+  n->in[at] = a->adapted;
+  return STATUS_OK;
+}
+
+static Status put(Lora *l, Adapter *a, const Module *m) {
+  return m->on_weight ? put_on_weight(l, a, m->node) : put_branch(l, a, m->node);
+}
+
 static Status adapt(Lora *l, const Module *m) {
-  const Adapter *shared = sharing(l, m);
-  if (shared) return put_branch(l, shared, m->node);
+  Adapter *shared = sharing(l, m);
+  if (shared) return put(l, shared, m);
   Adapter *a = &l->adapters[l->count++];
   *a = (Adapter){.module = m,
-                 .r = (int)number_for(&l->o->ranks, m->name, l->arena, (float)l->o->r),
-                 .alpha = number_for(&l->o->alphas, m->name, l->arena, l->o->alpha)};
+                 .r = (int)number_for(&l->o->ranks, m, l->arena, (float)l->o->r),
+                 .alpha = number_for(&l->o->alphas, m, l->arena, l->o->alpha)};
   a->scale = a->alpha / (l->o->rs_lora ? sqrtf((float)a->r) : (float)a->r);
   TRY(make_parameters(l, a));
-  return put_branch(l, a, m->node);
+  return put(l, a, m);
 }
 
 /* ---- what else trains ---- */
@@ -360,7 +393,7 @@ Status lora_put(Graph *g, const LoraOptions *o, NameList *parameters, Arena *are
   TRY(check_targets(&l));
   if (!(l.adapters = ARENA_ARRAY(arena, Adapter, l.modules.count))) return out_of_memory(&l);
   for (int i = 0; i < l.modules.count; i++)
-    if (is_target(&l, &l.modules.items[i])) TRY(adapt(&l, &l.modules.items[i]));
+    if (is_wanted(&l, &l.modules.items[i])) TRY(adapt(&l, &l.modules.items[i]));
   if (!l.count)
     return error_set(g->error, STATUS_INVALID_ARGUMENT, NULL,
                      "lora: no module is left to adapt; those of the model are %s",

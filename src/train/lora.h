@@ -4,6 +4,7 @@
  *   linear      y = x Wᵀ + b + s · (dropout(x) Aᵀ) Bᵀ        A (r, in), B (out, r), s = α / r; rsLora: α / √r
  *   convolution y = conv(x, W) + s · conv(conv(x, A), B)     A (r, in, kernel), B (out, r, 1 …)
  *   embedding   y = W[i] + s · Aᵀ[i] Bᵀ                      A (r, rows), B (numbers, r)
+ *   weight      W + s · B A before all that read W, where linear layers read parts of it, or turned, without dropout
  */
 #pragma once
 #include "graph/graph.h"

@@ -61,6 +61,10 @@ static bool read_conv(const Graph *g, Node *up, Branch *b) {
   return true;
 }
 
+static bool is_on_weight(const Node *up) {
+  return ends_with(up->name, ".lora_B") && up->in_count > 2 && up->in[2] && up->in[2]->kind == VALUE_CONSTANT;
+}
+
 static bool read_branch(const Graph *g, Node *up, Branch *b) {
   if (!ends_with(up->name, ".lora_B")) return false;
   if (up->op == &op_gemm && up->in_count > 2 && up->in[2]) return read_product(g, up, b);
@@ -91,18 +95,25 @@ static bool is_read_once(const Graph *g, const Value *v) {
   return readers == 1;
 }
 
-/* What a layer reads as its weight, where it stands, and whether a Transpose comes between, as exporters leave it. */
+/* What a layer reads as its weight, where it stands, and whether a Transpose comes between, as exporters leave it.
+ * Identities do not count. */
 typedef struct Layer {
   Node *node;
   int at;
   Value *read, *weight;
 } Layer;
 
+static Value *past_identity(Value *v) {
+  while (made(v, &op_identity)) v = v->producer->in[0];
+  return v;
+}
+
 static Layer layer_of(const Branch *b) {
   Layer l = {.node = b->base->producer, .at = b->base->producer->op != &op_gather};
-  l.read = l.node->in[l.at];
+  l.read = past_identity(l.node->in[l.at]);
   const Node *turn = made(l.read, &op_transpose);
-  l.weight = turn && turn->in[0]->shape.rank == 2 && *(const int *)turn->params == 1 ? turn->in[0] : l.read;
+  bool turned = turn && turn->in[0]->shape.rank == 2 && *(const int *)turn->params == 1;
+  l.weight = turned ? past_identity(turn->in[0]) : l.read;
   return l;
 }
 
@@ -125,6 +136,24 @@ static Value *own_weight(Graph *g, const Layer *l) {
   return v;
 }
 
+/* up: W + s · B A, or turned, of constants alone, becomes the weight. */
+static Status merge_weight(Graph *g, Node *up) {
+  bool turned = node_int(up, "transA", 0) != 0;
+  Value *v = up->out[0];
+  Branch b = {.a = up->in[!turned], .b = up->in[turned], .scale = node_float(up, "alpha", 1)};
+  float *data = ARENA_ARRAY(g->arena, float, shape_elements(&v->shape));
+  const char *name = graph_fresh_name(g, up->in[2]->name);
+  Value *made = data && name ? graph_constant(g, name, v->type, &v->shape, data) : NULL;
+  if (!made) return error_set(g->error, STATUS_OUT_OF_MEMORY, NULL, "out of memory for the merged weights");
+  made->initializer = true;
+  memcpy(data, up->in[2]->data, value_bytes(v));
+  add_product(data, &b, turned);
+  for (int i = 0; i < g->node_count; i++)
+    for (int k = 0; k < g->nodes[i]->in_count; k++)
+      if (g->nodes[i]->in[k] == v) g->nodes[i]->in[k] = made;
+  return STATUS_OK;
+}
+
 static Status merge(Graph *g, const Branch *b) {
   Layer l = layer_of(b);
   Node *layer = l.node;
@@ -134,7 +163,7 @@ static Status merge(Graph *g, const Branch *b) {
         layer, STATUS_UNSUPPORTED_OP,
         "its weight is no float32 constant, so that the adapter cannot be merged into it: export the adapters "
         "'separate' or as 'inputs', or make artifacts without quantizeFrozen");
-  if (is_read_once(g, l.weight) && is_read_once(g, l.read)) {
+  if (is_read_once(g, l.weight) && is_read_once(g, l.read) && is_read_once(g, layer->in[l.at])) {
     float *data = ARENA_ARRAY(g->arena, float, shape_elements(&l.weight->shape));
     if (!data) return error_set(g->error, STATUS_OUT_OF_MEMORY, NULL, "out of memory for the merged weights");
     l.weight->data = memcpy(data, l.weight->data, value_bytes(l.weight));
@@ -164,7 +193,8 @@ static void forget_unread(Graph *g) {
 Status lora_merge(Graph *g) {
   for (int i = 0; i < g->node_count; i++) {
     Branch b;
-    if (read_branch(g, g->nodes[i], &b)) TRY(merge(g, &b));
+    if (is_on_weight(g->nodes[i])) TRY(merge_weight(g, g->nodes[i]));
+    else if (read_branch(g, g->nodes[i], &b)) TRY(merge(g, &b));
   }
   rewrite_drop_dead(g);
   forget_unread(g);

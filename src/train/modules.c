@@ -55,17 +55,26 @@ bool module_is_numbered(const char *name) {
   return strncmp(name, "onnx::", 6) == 0 || !*digits;
 }
 
-static const char *name_of_weight(const Node *n, const Value *weight, Arena *arena) {
+/* NULL where it has a number for a name. */
+static const char *parameter_of(const Value *weight) {
+  const char *name = weight->computed_from ? weight->computed_from : weight->name;
+  return module_is_numbered(name) ? NULL : name;
+}
+
+/* Without `.weight` at its end. */
+static size_t stem_length(const char *name) {
   static const char *const ends[] = {".weight",    ".qweight",   ".weight_quantized",
                                      ".weight_Q4", ".weight_Q8", ".weight_float16"};
-  const char *name = weight->computed_from ? weight->computed_from : weight->name;
   size_t length = strlen(name);
-  if (module_is_numbered(name)) return NULL;
   for (size_t i = 0; i < sizeof ends / sizeof *ends; i++)
-    if (ends_with(name, length, ends[i])) {
-      length -= strlen(ends[i]);
-      break;
-    }
+    if (ends_with(name, length, ends[i])) return length - strlen(ends[i]);
+  return length;
+}
+
+static const char *name_of_weight(const Node *n, const Value *weight, Arena *arena) {
+  const char *name = parameter_of(weight);
+  if (!name) return NULL;
+  size_t length = stem_length(name);
   size_t last = length;
   while (last && name[last - 1] != '.') last--;
   if (last > 1 && is_own_part(name + last, length - last, n->op->name)) length = last - 1;
@@ -165,10 +174,13 @@ static bool read_layer(const Finder *f, Node *n, Module *m) {
                            : read_embedding(n, m);
 }
 
-/* The constant from which a weight is made by casts, transposes and the like. */
-static const Value *constant_of(const Value *v) {
-  while (v->producer && v->producer->in_count && v->producer->in[0]) v = v->producer->in[0];
-  return v;
+/* Finds the constant from which a weight is made by casts, transposes and the like. */
+static void find_weight(Module *m) {
+  const Value *v = m->node->in[weight_input(m->node)];
+  m->in_first = m->kind == MODULE_LINEAR && !node_int(m->node, "transB", 0);
+  for (; v->producer && v->producer->in_count && v->producer->in[0]; v = v->producer->in[0])
+    m->in_first ^= v->producer->op == &op_transpose;
+  m->weight = v;
 }
 
 /* ---- the walk ---- */
@@ -208,17 +220,100 @@ static Status add(Finder *f, const Module *m) {
   return m->name ? STATUS_OK : STATUS_OUT_OF_MEMORY;
 }
 
+/* ---- several layers of one weight, several weights of one name ---- */
+
+static bool is_part(const Module *m) {
+  return shape_elements(&m->node->in[weight_input(m->node)]->shape) < shape_elements(&m->weight->shape);
+}
+
+bool modules_share(const Module *a, const Module *b) {
+  if (a->weight != b->weight || a->kind != b->kind) return false;
+  if (a->on_weight) return true;
+  bool same = a->node->in[weight_input(a->node)] == b->node->in[weight_input(b->node)];
+  return a->in == b->in && a->out == b->out && a->in_first == b->in_first && (same || !(is_part(a) || is_part(b)));
+}
+
+static bool is_read_in_ways(const Finder *f, const Module *m) {
+  if (m->kind != MODULE_LINEAR || m->weight->type != DTYPE_FLOAT32 || !is_matrix(m->weight)) return false;
+  for (int i = 0; i < f->out->count; i++) {
+    const Module *other = &f->out->items[i];
+    if (other->weight == m->weight && other->kind == m->kind && !modules_share(m, other)) return true;
+  }
+  return is_part(m);
+}
+
+/* Their adapters would have one name. */
+static bool is_clash(const Module *a, const Module *b) {
+  return (a->kind == MODULE_EMBEDDING) == (b->kind == MODULE_EMBEDDING) && !modules_share(a, b) &&
+         strcmp(a->name, b->name) == 0;
+}
+
+/* What follows the module's last part in the name of its weight: of a.self_attn and a.self_attn.in_proj_weight
+ * `in_proj_weight`; NULL where nothing does. */
+static const char *rest_of(const Module *m) {
+  const char *dot = strrchr(m->name, '.'), *last = dot ? dot + 1 : m->name, *rest = NULL;
+  size_t length = strlen(last);
+  for (const char *at = parameter_of(m->weight); at; at = strchr(at, '.'), at = at ? at + 1 : NULL)
+    if (strncmp(at, last, length) == 0 && at[length] == '.') rest = at + length + 1;
+  return rest;
+}
+
+/* The weight is no parameter of a module within. */
+static bool is_own(const Module *m) {
+  const char *rest = rest_of(m);
+  return !rest || !strchr(rest, '.');
+}
+
+/* Of several it keeps the name if the others are parameters of modules within it. */
+static bool is_to_rename(const Finder *f, const Module *m) {
+  bool clash = false, others = false;
+  for (int i = 0; i < f->out->count; i++) {
+    const Module *other = &f->out->items[i];
+    if (!is_clash(m, other)) continue;
+    clash = true;
+    others |= is_own(other);
+  }
+  return clash && (others || !is_own(m));
+}
+
+/* self_attn.out_proj.weight ─▶ self_attn.out_proj; self_attn.k_proj_weight stays; else self_attn.MatMul_1 */
+static Status rename_apart(Finder *f, Module *m) {
+  const char *rest = rest_of(m), *slash = strrchr(m->node->name, '/'), *stem = m->name;
+  if (!rest) rest = slash ? slash + 1 : m->node->name;
+  m->within = stem;
+  m->name = arena_print(f->arena, "%s.%.*s", stem, (int)stem_length(rest), rest);
+  for (int i = 0, number = 0; m->name && i < f->out->count; i++)
+    if (is_clash(m, &f->out->items[i])) {
+      m->name = arena_print(f->arena, "%s.%.*s_%d", stem, (int)stem_length(rest), rest, ++number);
+      i = -1;
+    }
+  return m->name ? STATUS_OK : STATUS_OUT_OF_MEMORY;
+}
+
+static Status tell_apart(Finder *f) {
+  int count = f->out->count;
+  Module *items = f->out->items;
+  bool *marked = ARENA_ARRAY(f->arena, bool, count);
+  if (!marked) return STATUS_OUT_OF_MEMORY;
+  for (int i = 0; i < count; i++) marked[i] = is_read_in_ways(f, &items[i]);
+  for (int i = 0; i < count; i++) items[i].on_weight = marked[i];
+  for (int i = 0; i < count; i++) marked[i] = is_to_rename(f, &items[i]);
+  for (int i = 0; i < count; i++)
+    if (marked[i]) TRY(rename_apart(f, &items[i]));
+  return STATUS_OK;
+}
+
 static Status find(Finder *f) {
   for (int i = 0; i < f->g->node_count; i++) {
     Module m;
     if (!read_layer(f, f->g->nodes[i], &m)) continue;
-    m.weight = constant_of(m.node->in[weight_input(m.node)]);
+    find_weight(&m);
     m.last = m.kind == MODULE_LINEAR && !is_ahead(f, m.node);
     m.name = name_of(f, &m);
     m.turned = m.kind == MODULE_LINEAR && module_is_numbered(m.weight->name) && !node_int(m.node, "transB", 0);
     TRY(add(f, &m));
   }
-  return STATUS_OK;
+  return tell_apart(f);
 }
 
 Status modules_find(Graph *g, const NameList *names, Arena *arena, Modules *out) {

@@ -3,6 +3,10 @@
  *   what its exporter notes:   ['', 'model', 'model.fc', 'linear']       ─▶  model.fc
  *   else the name of the node:  /model/layers.0/self_attn/q_proj/MatMul  ─▶  model.layers.0.self_attn.q_proj
  *   else of the weight:        model.layers.0.self_attn.q_proj.weight   ─▶  model.layers.0.self_attn.q_proj
+ *
+ * Weights of one name get names of their own. In PyTorch's MultiheadAttention `self_attn` has two, as in PEFT:
+ *
+ *   self_attn.in_proj_weight ─▶ self_attn        self_attn.out_proj.weight ─▶ self_attn.out_proj, within self_attn
  */
 #pragma once
 #include "graph/graph.h"
@@ -16,12 +20,15 @@ typedef enum ModuleKind {
 
 typedef struct Module {
   const char *name;
+  const char *within; /* the name of the module that it is a part of; NULL: none */
   ModuleKind kind;
   Node *node;          /* that computes with it */
   const Value *weight; /* the constant that it follows from; of several nodes with the same one, the module is one */
   Dim in, out;
-  bool turned; /* of a linear layer: the exporter has transposed the weight, which is (in, out) now */
-  bool last;   /* no other linear layer comes after it */
+  bool turned;    /* of a linear layer: the exporter has transposed the weight, which is (in, out) now */
+  bool in_first;  /* of a linear layer: the constant's first dim is its input's */
+  bool on_weight; /* linear layers read the weight in several ways: parts of it, or turned, so it is adapted itself */
+  bool last;      /* no other linear layer comes after it */
 } Module;
 
 typedef struct Modules {
@@ -31,6 +38,9 @@ typedef struct Modules {
 
 /* Those of model g, in the order of its nodes. `names`: "node or weight=module" each, which go before what is found. */
 Status modules_find(Graph *g, const NameList *names, Arena *arena, Modules *out);
+
+/* Both read the same weight the same way. */
+bool modules_share(const Module *a, const Module *b);
 
 /* PyTorch's exporter names what it has transposed or folded by a number: `onnx::MatMul_9772`, `val_12`. */
 bool module_is_numbered(const char *name);

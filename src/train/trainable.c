@@ -92,6 +92,12 @@ static Status make_masters(TrainletArtifacts *a, bool *made) {
   return STATUS_OK;
 }
 
+Status artifacts_untie(TrainletArtifacts *a) {
+  mode_mark_statistics(a->model);
+  TRY(weights_read(a->model, &a->building, &a->weights));
+  return untie(a->model, &a->weights, !a->keeps_merged, a->untie);
+}
+
 Status artifacts_read_weights(TrainletArtifacts *a) {
   Graph *m = a->model;
   if (a->untie && a->by_training_info)
