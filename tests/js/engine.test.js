@@ -438,11 +438,11 @@ test('a property that would come back otherwise, or not at all, is refused, and 
   }
 });
 
-test('types.d.ts names the losses and optimizers that the engine has', async () => {
+test('the types name the losses and optimizers that the engine has', async () => {
   const place = { threads: 1, reproducible: true };
   const { instance } = await instanceFor({ ...place, module: await compileEngine(place) });
   const { constants } = new Engine(instance);
-  const types = await readFile(new URL('../../js/types.d.ts', import.meta.url), 'utf8');
+  const types = await readFile(new URL('../../js/types/loss-and-optimizer.d.ts', import.meta.url), 'utf8');
   const declared = (name) => {
     const [union] = types.match(new RegExp(`export type ${name} = [^;]+;`));
     return [...union.matchAll(/'([^']+)'/g)].map(([, word]) => word).sort();

@@ -175,8 +175,25 @@ test('the first line of a file says what it is', async () => {
   assert.deepEqual(await filesWith(['js'], /\.(js|d\.ts)$/, /^(#!.*\n)?\/\*\*[^@]+[.:]/), all);
 });
 
-test('index.js exports what types.d.ts declares', async () => {
-  const types = await readFile(path.join(ROOT, 'js/types.d.ts'), 'utf8');
-  const declared = [...types.matchAll(/^export (?:class|function|const) (\w+)/gm)].map(([, name]) => name);
+const linesOf = async (/** @type {string} */ file) =>
+  (await readFile(path.join(ROOT, file), 'utf8')).trimEnd().split('\n');
+
+test('types.d.ts only exports the files of types/, and no file of types has more than 400 lines', async () => {
+  const front = await linesOf('js/types.d.ts');
+  const subjects = await filesWith(['js/types'], /\.d\.ts$/, /./);
+  const exported = subjects.map((file) => `export * from './types/${path.basename(file, '.d.ts')}.js';`);
+  assert.ok(front.length <= 30, `${front.length} lines`);
+  assert.deepEqual(front.slice(front.findIndex((line) => line.endsWith('*/')) + 1), exported);
+  for (const file of await filesWith(['js'], /\.d\.ts$/, /./)) {
+    const { length } = await linesOf(file);
+    assert.ok(length <= 400, `${file} has ${length} lines`);
+  }
+});
+
+test('index.js exports what the types declare', async () => {
+  const declared = [];
+  for (const file of await filesWith(['js/types'], /\.d\.ts$/, /./))
+    for (const line of await linesOf(file))
+      declared.push(...(line.match(/(?<=^export (?:class|function|const) )\w+/) ?? []));
   assert.deepEqual(Object.keys(trainlet).sort(), declared.sort());
 });

@@ -1,0 +1,92 @@
+/** Adapters (LoRA): options, files and choice. */
+
+import type { Source } from './engine.js';
+
+/**
+ * LoRA (Hu et al. 2021): beside frozen weights small matrices train, y = W x + (alpha / r) · B(A(dropout(x))). Names,
+ * meanings and defaults are PEFT's, whose spelling (`lora_alpha`, `target_modules`, …) is taken as well, and so is the
+ * content of a whole `adapter_config.json`, where what it asks for is here.
+ */
+export interface LoraOptions {
+  /** The rank: rows of A, columns of B. Default 8. */
+  r?: number;
+  /** Default 8. What the branch gives counts alpha / r times, with `rsLora` alpha / √r times. */
+  alpha?: number;
+  /** The probability with which a number that A reads is dropped in training; default 0. None of an embedding's. */
+  dropout?: number;
+  /**
+   * Which modules are adapted: names, ends of names from a dot on (`q_proj`), or globs over these; default
+   * `'all-linear'`: every Gemm, MatMul and MatMulNBits of a frozen weight but those that no other comes after. By name
+   * also convolutions of one group and embeddings (Gather). A module is called what the exporter notes; else after the
+   * node's path (`/model/layers.0/self_attn/q_proj/MatMul`), else after the weight; a name that matches none is an error
+   * that lists them.
+   */
+  targets?: string | readonly string[];
+  /** Of these the ones that are not; the same kinds of names. Default: none. */
+  exclude?: string | readonly string[];
+  /** Rank-stabilized (Kalajdzievski 2023): see `alpha`. Default false. */
+  rsLora?: boolean;
+  /** Another rank for modules by name, as `{ down_proj: 4 }`; the first that matches. Default: none. */
+  rankPattern?: Readonly<Record<string, number>>;
+  /** Another alpha, likewise. */
+  alphaPattern?: Readonly<Record<string, number>>;
+  /** Modules whose own parameters train, as a classifier's. Default: none. */
+  modulesToSave?: readonly string[];
+  /**
+   * How the matrices begin: `kaiming-uniform` (the default: A even between ± 1 / √inputs) or `gaussian` (A normal with
+   * deviation 1 / r); B is zero. Of an embedding A is zero and B standard normal. The same in every run.
+   */
+  init?: 'kaiming-uniform' | 'gaussian';
+  /** Which biases train too: `none` (the default), `all`, or `lora_only`: those of the modules that are adapted. */
+  bias?: 'none' | 'all' | 'lora_only';
+  /** Names of modules by the name of their node or weight, where those found are not PyTorch's. */
+  moduleNames?: Readonly<Record<string, string>>;
+}
+
+/** The files of an adapter's folder, as PEFT names them. */
+export interface AdapterFiles {
+  'adapter_model.safetensors': Uint8Array<ArrayBuffer>;
+  'adapter_config.json': Uint8Array<ArrayBuffer>;
+}
+
+/** The file of an adapter as ONNX Runtime reads it: the inputs of a model that was exported with `adapters: 'inputs'`. */
+export interface OnnxAdapterFiles {
+  'adapter.onnx_adapter': Uint8Array<ArrayBuffer>;
+}
+
+/** One of PEFT's, or `adapter.onnx_adapter`. */
+export interface AdapterSources {
+  'adapter_model.safetensors'?: Source;
+  /** Checked against the artifacts' ranks and alphas, which the other files do not tell. Default: not checked. */
+  'adapter_config.json'?: Source;
+  'adapter.onnx_adapter'?: Source;
+}
+
+export interface ExportAdapterOptions {
+  /**
+   * Default `peft`, its folder. `onnx`: one file in ONNX Runtime's own format (`LoraAdapter`, Python's
+   * `AdapterFormat`): A and B under the names of the inputs of `exportModel({ adapters: 'inputs' })`,
+   * as float32; alpha / r is in that model. It takes none of the options below, and cannot hold what trains whole.
+   */
+  format?: 'peft' | 'onnx';
+  /** How numbers are kept; default `float32`. Half of the bytes are enough for most: `float16`, `bfloat16`. */
+  type?: 'float32' | 'float16' | 'bfloat16';
+  /** What the names of modules begin with and PyTorch's do not, as `'model.'` of a wrapper; default '': nothing. */
+  prefix?: string;
+  /** What the configuration says the base is called, for example `'HuggingFaceTB/SmolLM2-135M'`. Default: nothing. */
+  baseModel?: string;
+}
+
+/** An adapter by its name; null: none, the base alone; weights by name: their sum. */
+export type AdapterChoice = string | null | Readonly<Record<string, number>>;
+
+/** The adapters of a session. */
+export interface Adapters {
+  /** In the order in which they were added; the artifacts' own is called `default`. Empty without `lora`. */
+  readonly names: readonly string[];
+  /**
+   * What `useAdapter` was given last: a name, weights by name, or null; null too without `lora`, and where a checkpoint
+   * was saved while a sum was in use, which then answers until another is used.
+   */
+  readonly active: string | null | Readonly<Record<string, number>>;
+}

@@ -1,0 +1,79 @@
+/** Data sets: examples, their weights, augmentation and validation split. */
+
+import type { Feeds, TensorLike } from './tensor.js';
+
+/** One number from 0 up for each example, or for each label where an example has several. */
+export type SampleWeight = readonly number[] | Float32Array | Float64Array | TensorLike;
+
+/**
+ * Labels of a cross-entropy are class indices, of any integer type or whole floats, (N) or (N, 1), or one-hot rows.
+ * Whole arrays (all with the same first dim; `inputs` and `labels` together are the feeds), or batches one after
+ * another, of which only the one in flight and the next are held.
+ *
+ * `sampleWeight`, for artifacts made with `sampleWeights`: how much each example counts. A batch of its own may bring
+ * them as the input `sample_weight`.
+ */
+export type Dataset =
+  | { inputs: Feeds; labels?: Feeds; sampleWeight?: SampleWeight }
+  | AsyncIterable<Feeds>
+  | Iterable<Feeds>
+  | (() => AsyncIterable<Feeds> | Iterable<Feeds>);
+
+export interface AugmentOptions {
+  readonly steps: readonly Augmentation[];
+  /**
+   * Which input, float32 or uint8: of four dims pictures, of two or three, (N, samples) or (N, channels, samples),
+   * signals. Default: the only one that is not among the data set's labels.
+   */
+  readonly input?: string;
+  /** Of pictures. Default: NHWC where the model says that the last dim is 1 or 3 and the second is not, else NCHW. */
+  readonly layout?: 'NCHW' | 'NHWC';
+}
+
+/**
+ * One step, by its name with its defaults or with options; each example draws its own numbers, evenly from the ranges.
+ * What lies beyond the edge of a picture is the edge's nearest pixel, beyond a signal 0.
+ */
+export type Augmentation =
+  | 'flip'
+  | 'shift'
+  | 'rotate'
+  | 'crop'
+  | 'noise'
+  | 'colour'
+  | 'scale'
+  /** Pictures are mirrored with probability `p`, 0.5; axis `horizontal` (default): left and right change places. */
+  | { readonly type: 'flip'; readonly p?: number; readonly axis?: 'horizontal' | 'vertical' }
+  /** By whole pixels or samples, up to this share of the width (0.1) and height (0.1), either way. */
+  | { readonly type: 'shift'; readonly x?: number; readonly y?: number }
+  /** Pictures, about their middle, up to so many degrees either way; 15. */
+  | { readonly type: 'rotate'; readonly degrees?: number }
+  /** A part of a picture, at least this share of its sides (0.8), is enlarged to all of it. */
+  | { readonly type: 'crop'; readonly least?: number }
+  /** Normal noise of this standard deviation, 0.05 in the input's numbers; of uint8 in 255ths. */
+  | { readonly type: 'noise'; readonly std?: number }
+  /**
+   * Pictures: up to `brightness` (0.2, in the input's numbers) is added, the contrast is changed by up to that share
+   * (0.2), and each channel by itself by up to `tint` (0.1).
+   */
+  | { readonly type: 'colour'; readonly brightness?: number; readonly contrast?: number; readonly tint?: number }
+  /** Signals become louder or softer by up to this share; 0.2. */
+  | { readonly type: 'scale'; readonly by?: number }
+  /**
+   * A module of your own, whose default export changes a batch: `export default ({ data, dims, random, epoch, batch,
+   * options }) => { … }` writes into `data`; `random()` gives numbers from 0 up to 1, the same each time for the same
+   * batch. In browsers a URL, in Node also a path.
+   */
+  | { readonly module: string | URL; readonly options?: unknown };
+
+/** Which share of whole arrays is held out for validation. */
+export interface ValidationSplit {
+  /** Above 0 and below 1. */
+  readonly share: number;
+  /**
+   * 'time' (default): the examples are in the order in which they came, and the last are held out. An array with the
+   * group of each example, as its session or person: whole groups, those that begin last, are held out until they are
+   * the share.
+   */
+  readonly splitBy?: 'time' | ArrayLike<string | number>;
+}

@@ -1,0 +1,227 @@
+/** `fineTune` and `forgetSamples`: options, progress and report. */
+
+import type { HeadOptions } from './artifacts.js';
+import type { EngineOptions, Source } from './engine.js';
+import type { TrainletError } from './errors.js';
+import type { FeatureOrigins, KeptFeatures } from './features.js';
+import type { Budget, CheckpointEvent, FitOptions, History, PauseEvent } from './fit.js';
+import type { Calibrated, CalibrateOptions } from './session.js';
+import type { SampleStore } from './storage.js';
+import type { Feeds, TensorLike, TypedArray } from './tensor.js';
+import type { TrainingSession } from './training-session.js';
+
+/** Examples of one person. */
+export interface FineTuneData {
+  /** The model's inputs, an example a row. */
+  inputs: Readonly<Record<string, TensorLike>>;
+  /**
+   * What each is: the name of its class, or its index in `classes`; also as a data set has them, one tensor of indices:
+   * `fineTune(model, await store.dataset(), { classes: await store.classes() })`.
+   */
+  labels: readonly (string | number | bigint)[] | TypedArray | Feeds;
+}
+
+export interface FineTuneOptions {
+  /**
+   * Names of the classes, in the order of the scores. Default: of a new head, the labels in the order in which they
+   * first appear; else the model's own (`classNames`), or '0', '1' ….
+   */
+  classes?: readonly string[];
+  /** Where the new last layer goes, as of `generateArtifacts`; false: the model's own outputs stay, and learn on. */
+  head?: Omit<HeadOptions, 'classes'> | false;
+  /**
+   * How many layers below a new head learn after it, at a tenth of its rate and for a quarter of its epochs; default 0:
+   * none. With `head: false`, how many of the model's last layers learn; default: all.
+   */
+  lastLayers?: number;
+  /** The most that there are; default 40, and with `head: false` 20, or 10 beside `replay`. */
+  epochs?: number;
+  /**
+   * The highest learning rate, of AdamW; it rises over the first twentieth of the steps and falls along half a wave.
+   * Default 1e-3.
+   */
+  lr?: number;
+  /** Default 16, and 32 with `head: false` beside `replay`. */
+  batchSize?: number;
+  /** Leaves out the last batch of an epoch if it is smaller than `batchSize`, as of `fit`; default false. */
+  dropLast?: boolean;
+  /** Default 0.1. */
+  labelSmoothing?: number;
+  /**
+   * Which share of each class is held out, to stop by and to judge; of fewer than five examples none is. Default 0.2.
+   */
+  validation?: number;
+  /** Epochs that the loss of what is held out may not fall; default 8. */
+  patience?: number;
+  /**
+   * Samples of what the model knew before. So many of them are learned beside the person's examples that they are
+   * `ratio` (default 0.5) of all; with `head: false` an epoch is of about 640, for which each example of the person is
+   * repeated up to eight times. Others, up to 500, judge with what is held out. Some hundreds are best: fewer keep less
+   * of what was known, and judge less surely.
+   */
+  replay?: FineTuneData & { ratio?: number };
+  /**
+   * How pictures or signals are changed each time that they are learned, as of `fit`; false: not at all. Default: not
+   * with a new head, whose features are computed once; pictures are moved by up to 7 % and turned by up to 10° with
+   * `head: false`. A page that serves its files by itself needs `worker-augment.js` beside `worker.js`.
+   */
+  augment?: FitOptions['augment'] | false;
+  /**
+   * How strongly all that the base has (not a new head) is drawn to where it was, as the `anchor` of a parameter group;
+   * 0: not at all. Default 0.1.
+   */
+  anchor?: number;
+  /**
+   * When the new weights are taken: the loss of what is held out may rise by this share of it (default 0), and the
+   * accuracy on the replay samples may fall by so much (default 0.01). Else the old ones are put back.
+   */
+  accept?: { lossRise?: number; replayDrop?: number };
+  /** A threshold for `predict` is chosen on what is held out, as by `calibrate`. Default: none. */
+  unknown?: CalibrateOptions['unknown'];
+  /** Of what is held out, and of the shuffles. Default 0. */
+  seed?: number;
+  /**
+   * Where it is saved, as of `fit`: while it trains, by default each second, and what was taken in the end, of which
+   * `report.checkpoint` tells. The same call (the same model, examples and options that decide what is learned) goes on
+   * where one under that name was cut short, by a kill too, and gives what that would have given, to the bit. Default:
+   * nowhere.
+   */
+  checkpoint?: FitOptions['checkpoint'];
+  /**
+   * As of `fit`. `maxMs` is for all of the call: training ends early enough for the gate to judge, or does not begin,
+   * in which case a new head answers by class means; `history.stopped` of the phase says `max-ms`. Pauses are off
+   * unless they are asked for: it takes seconds, and who comes back to the tab wants it done.
+   */
+  budget?: Budget;
+  /**
+   * As of `fit`: with a `store`, what the layers below a new head give of each example is kept for the next call, in
+   * another session of the page as well. The same call with and without it gives the same to the bit. `report.features`
+   * tells how many were computed.
+   */
+  cacheFeatures?: FitOptions['cacheFeatures'];
+  engine?: EngineOptions;
+  /** Told while features are computed, and after each epoch: so much `of` so much is `done`. */
+  onProgress?: (progress: FineTuneProgress) => unknown;
+  onCheckpoint?: (event: CheckpointEvent) => unknown;
+  onPause?: (event: PauseEvent) => unknown;
+  onResume?: (event: PauseEvent & { readonly ms: number }) => unknown;
+  signal?: AbortSignal;
+}
+
+export interface FineTuneProgress {
+  readonly phase: 'features' | FineTunePhase['name'];
+  readonly done: number;
+  readonly of: number;
+  /** Of the epoch. */
+  readonly metrics?: Readonly<Record<string, number>>;
+  /** Of features, where there is a store of them. */
+  readonly store?: FeatureOrigins;
+}
+
+export interface FineTunePhase {
+  readonly name: 'head' | 'layers';
+  /** Whether what is held out was predicted better after it; otherwise its weights were put back. */
+  readonly improved: boolean;
+  readonly history: History;
+  readonly ms: number;
+}
+
+/** As `evaluate` gives them: of what is held out, and of the replay samples; absent where there are none. */
+export interface FineTuneScores {
+  readonly heldOut?: Readonly<Record<string, number>>;
+  readonly replay?: Readonly<Record<string, number>>;
+}
+
+export interface FineTuneReport {
+  /** Whether new weights were taken; if not, the session has the old ones. */
+  readonly accepted: boolean;
+  /**
+   * How much of what was learned: 1, all; 0, nothing. Between, that share of the way from the old weights to the new,
+   * which keeps more of what was known; `reason` says what all of it would have made worse.
+   */
+  readonly share: number;
+  readonly reason?: string;
+  readonly classes: readonly string[];
+  readonly examples: { readonly trained: number; readonly heldOut: number };
+  /** Before the first step; a new head answers by class means then (`initializeHead`). */
+  readonly before: FineTuneScores;
+  /** Of the weights that were taken; where none were, of those that were refused. */
+  readonly after: FineTuneScores;
+  /** Of the scores on what is held out; absent where nothing is. */
+  readonly calibration?: Calibrated;
+  readonly phases: readonly FineTunePhase[];
+  /** Below a new head, for all of the call. */
+  readonly features?: KeptFeatures;
+  /**
+   * Where there is a `checkpoint`: the version that has what was taken, or why that could not be saved, in which case
+   * only the session has it.
+   */
+  readonly checkpoint?: { readonly version: number } | { readonly error: TrainletError };
+  readonly ms: number;
+}
+
+export interface FineTuned {
+  readonly session: TrainingSession;
+  readonly report: FineTuneReport;
+  /** Puts the weights of before the first step back. */
+  rollback(): Promise<void>;
+}
+
+/**
+ * Adapts a classifier to a person's few examples: a new head that begins at the means of its classes, trained on what
+ * the frozen layers below give, then the last layers at a smaller rate if wanted; classes count alike, labels are
+ * smoothed, the best epoch by held-out examples is kept, and what has become worse is not taken.
+ * ```js
+ * const { session, report } = await fineTune(model, { inputs: { x }, labels: ['cat', 'cat', 'dog'] });
+ * const { labels } = await session.predict({ x }, { labels: true });
+ * ```
+ * Errors: `invalid-argument` (options, labels that are no class, inputs of other lengths), `aborted`, and those of
+ * `generateArtifacts`.
+ */
+export function fineTune(model: Source, data: FineTuneData, options?: FineTuneOptions): Promise<FineTuned>;
+
+export interface ForgetReport extends FineTuneReport {
+  readonly forgotten: {
+    /** The ids of those that were in the store. */
+    readonly samples: readonly string[];
+    /** How many versions were removed. */
+    readonly checkpoints: number;
+    /** How many of the replay samples were one of them, and were left out. */
+    readonly replay: number;
+    /** Of how many of them features were removed, counted for each base; absent without a store of features. */
+    readonly features?: number;
+    /**
+     * What was still found of them when all was done, a sentence each; empty: nothing. A sample that was imported again
+     * meanwhile, another that has the same inputs, a version that another call has saved under that name, features of
+     * the same inputs.
+     */
+    readonly left: readonly string[];
+  };
+}
+
+export interface Forgotten extends FineTuned {
+  readonly report: ForgetReport;
+}
+
+/**
+ * "Forget this example": deletes the samples from the store, every version of the `checkpoint` that may have learned
+ * from them, and leaves them out of `replay`; then the samples that are left are learned anew, from the model as it was
+ * before any of them. The weights are to the bit those of a `fineTune` that never saw what is forgotten. Features are
+ * removed from the store of `cacheFeatures`; without one they are kept only while a fit runs, in memory.
+ * ```js
+ * const options = { checkpoint: { store: checkpoints, name: 'signs' } };
+ * const { session, report } = await forgetSamples('model.onnx', store, id, options);
+ * console.log(report.forgotten.left); // []
+ * ```
+ * `options` are those of the `fineTune` that is done anew; `classes` default to those that the samples that are left
+ * have. The samples are deleted before the training and after the checkpoints: if the page is closed on the way, the
+ * same call does the rest; if the training fails, nothing of them is left either. Sessions that have learned from them,
+ * and models that were exported, are the caller's to release and delete.
+ * Errors: those of `fineTune` and of the stores; `invalid-argument` too where no sample is left to learn from.
+ */
+export function forgetSamples(
+  model: Source,
+  store: SampleStore,
+  ids: string | readonly string[],
+  options?: FineTuneOptions,
+): Promise<Forgotten>;

@@ -1,0 +1,53 @@
+/** Metrics of `fit` and `evaluate`. */
+
+import type { Tensor } from './tensor.js';
+
+/**
+ * Metrics that are one number. `accuracy`: the share of labels (class indices) that are where the prediction is
+ * largest;
+ * `top-3-accuracy` and the like: where it is among the 3 largest. `precision`, `recall` and `f1` are means over the
+ * classes that are a label or predicted, as scikit-learn's with `average='macro'` and `zero_division=0`.
+ * `calibration-error`: by how much the softmax of the prediction misses the share of labels that are right, expected
+ * over 15 bins. `auc`: the area under the ROC curve of each class against the others, the mean over the classes that
+ * some labels have and others have not, by 200 thresholds as in `keras.metrics.AUC`. Labels that are ignored do not
+ * count, and weights make no difference. `perplexity`: e to the mean loss, where that is cross-entropy;
+ * `bits-per-byte`: its sum in bits over the option `bytes`, which does not depend on the tokenizer (`evaluate` alone).
+ * For a `target` of numbers: `mae`, the mean distance; `mape`, the mean distance as a share of the target (0.1 is ten
+ * percent); `r2`, the coefficient of determination, the mean over columns: all as scikit-learn's.
+ */
+export type Metric =
+  | 'loss'
+  | 'accuracy'
+  | 'perplexity'
+  | 'bits-per-byte'
+  | `top-${number}-accuracy`
+  | 'precision'
+  | 'recall'
+  | 'f1'
+  | 'calibration-error'
+  | 'auc'
+  | 'mae'
+  | 'mape'
+  | 'r2';
+
+/**
+ * Metrics of `evaluate` with a number for each class, 0 where there is none; `confusion-matrix` has a row for each
+ * class of labels, which counts by predicted class.
+ */
+export type ArrayMetric = 'precision-per-class' | 'recall-per-class' | 'f1-per-class' | 'confusion-matrix';
+
+/**
+ * A metric of one's own, with Keras' calls: `resetState` at the start, `updateState` with the labels and predictions of
+ * each batch, `result` at the end. In `fit` it is taken of the validation data.
+ */
+export interface CustomMetric {
+  readonly name: string;
+  /** Whether a larger result is better; needed where `earlyStopping` or a 'plateau' schedule monitors the metric. */
+  readonly higherIsBetter?: boolean;
+  updateState(labels: Tensor, predictions: Tensor): void;
+  result(): number;
+  resetState(): void;
+}
+
+/** What a metric gives. */
+export type MetricValue<M> = M extends 'confusion-matrix' ? number[][] : M extends ArrayMetric ? number[] : number;

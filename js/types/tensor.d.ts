@@ -1,0 +1,207 @@
+/** Tensors: types of numbers, the class, and how they are fed, fetched and returned. */
+
+import type { AudioOptions, AudioSource, ImageOptions, ImageSource } from './media.js';
+
+export type NumberType =
+  | 'float32'
+  | 'float64'
+  | 'float16'
+  | 'bfloat16'
+  | 'int8'
+  | 'uint8'
+  | 'int16'
+  | 'uint16'
+  | 'int32'
+  | 'uint32'
+  | 'int64'
+  | 'uint64'
+  | 'bool'
+  | 'int4'
+  | 'uint4'
+  | 'int2'
+  | 'uint2'
+  | 'float8e4m3fn'
+  | 'float8e4m3fnuz'
+  | 'float8e5m2'
+  | 'float8e5m2fnuz'
+  | 'float8e8m0'
+  | 'float4e2m1';
+
+export type DataType = NumberType | 'string';
+
+export type TypedArray =
+  | Float32Array
+  | Float64Array
+  | Int8Array
+  | Uint8Array
+  | Int16Array
+  | Uint16Array
+  | Int32Array
+  | Uint32Array
+  | BigInt64Array
+  | BigUint64Array;
+
+/**
+ * The class that holds the data of each type, as in onnxruntime-common; floats of 16 bits and fewer are held as bits.
+ * Elements of 4 and 2 bits have a byte each, where onnxruntime-common packs them; of int4 and int2 that is the byte of
+ * an int8.
+ */
+export interface DataTypeMap {
+  float32: Float32Array;
+  float64: Float64Array;
+  float16: Uint16Array;
+  bfloat16: Uint16Array;
+  int8: Int8Array;
+  uint8: Uint8Array;
+  int16: Int16Array;
+  uint16: Uint16Array;
+  int32: Int32Array;
+  uint32: Uint32Array;
+  int64: BigInt64Array;
+  uint64: BigUint64Array;
+  bool: Uint8Array;
+  int4: Uint8Array;
+  uint4: Uint8Array;
+  int2: Uint8Array;
+  uint2: Uint8Array;
+  float8e4m3fn: Uint8Array;
+  float8e4m3fnuz: Uint8Array;
+  float8e5m2: Uint8Array;
+  float8e5m2fnuz: Uint8Array;
+  float8e8m0: Uint8Array;
+  float4e2m1: Uint8Array;
+  string: string[];
+}
+
+/** The class of a tensor's data, given either a type (`'float32'`) or the class itself (`Float32Array`). */
+export type DataOf<T> = T extends DataType ? DataTypeMap[T] : T;
+
+/** The type of a tensor's elements; given a class of data, every type that may use it. */
+export type TypeOf<T> = T extends DataType
+  ? T
+  : { [K in DataType]: T extends DataTypeMap[K] ? K : DataTypeMap[K] extends T ? K : never }[DataType];
+
+/**
+ * Typed data with a shape; the fields and data classes of onnxruntime-common's Tensor: int64 is a BigInt64Array, bool a
+ * Uint8Array, float16 and bfloat16 a Uint16Array of bits, smaller floats a Uint8Array of them. A typed array is kept,
+ * not copied; an array of numbers is converted, and refused where a value does not fit the type. Strings are held in an
+ * array and may contain no zero characters and no lone surrogates; only an `InferenceSession` accepts them. `dims`
+ * defaults to `[data.length]`.
+ *
+ * `Tensor<'float32'>` and `Tensor<Float32Array>` are the same; `Tensor` alone is a tensor of numbers of any type.
+ */
+export type Tensor<T extends DataType | TypedArray | string[] = NumberType> = TypedTensor<TypeOf<T>, DataOf<T>>;
+
+export const Tensor: TensorConstructor;
+
+export interface TypedTensor<Type extends DataType, Data> extends TensorLike {
+  readonly type: Type;
+  readonly data: Data;
+  readonly dims: readonly number[];
+  /** The number of elements. */
+  readonly size: number;
+}
+
+type Values = readonly number[] | readonly bigint[] | readonly boolean[] | readonly string[];
+
+export interface TensorConstructor {
+  new <T extends DataType>(type: T, data: DataTypeMap[T] | Values, dims?: readonly number[]): Tensor<T>;
+  new <D extends TypedArray | string[]>(
+    type: TypeOf<NoInfer<D>>,
+    data: D | Values,
+    dims?: readonly number[],
+  ): Tensor<D>;
+  /** As in ONNX Runtime: the class of the data tells the type (a Uint8Array is uint8, a Uint16Array uint16). */
+  new <D extends TypedArray>(data: D, dims?: readonly number[]): TypedTensor<ClassType<D>, D>;
+  new (data: readonly boolean[], dims?: readonly number[]): Tensor<'bool'>;
+  new (data: readonly string[], dims?: readonly number[]): Tensor<'string'>;
+  readonly prototype: Tensor;
+  /**
+   * A tensor of a picture, (1, channels, height, width), or of an array of them as one batch. With `size`, `mean` and
+   * `std` it has the numbers of torchvision's Resize, CenterCrop, ToTensor and Normalize on Pillow's pixels, to the bit
+   * and in every browser:
+   *
+   *     const input = await Tensor.fromImage(photo, { size: 224, mean: [0.485, 0.456, 0.406], std: [0.229, 0.224, 0.225] });
+   *
+   * It works in a page, in a worker, and with `{ data, width, height }` in Node. The source is read when the promise is
+   * settled at the latest: do not close or redraw it before. Errors: `invalid-argument` (options, or what is no
+   * picture), `source-unreadable` (a file that the browser cannot decode, a picture of another site that does not allow
+   * its pixels to be read, a video without a frame).
+   */
+  fromImage<T extends 'float32' | 'uint8' = 'float32'>(
+    source: ImageSource | readonly ImageSource[],
+    options?: ImageOptions<T>,
+  ): Promise<Tensor<T>>;
+  /**
+   * A tensor of a sound, or of an array of them as one batch: (sounds, samples), with `frames` (sounds, frames,
+   * length), with `mel` (sounds, nMels, frames). Channels are mixed to one, their mean.
+   *
+   *     const input = await Tensor.fromAudio(recording, { sampleRate: 16000, length: 16000, mel: { nMels: 40, log: true } });
+   *
+   * Samples come to another rate as by torchaudio's `resample` (a sinc of six zero crossings in a Hann window).
+   * Errors: `invalid-argument` (options, or what is no sound), `source-unreadable` (a file that cannot be decoded
+   * here).
+   */
+  fromAudio(source: AudioSource | readonly AudioSource[], options?: AudioOptions): Promise<Tensor<'float32'>>;
+}
+
+type ClassType<D> = Exclude<
+  TypeOf<D>,
+  'bool' | 'float16' | 'bfloat16' | `${'int' | 'uint'}${2 | 4}` | `float${4 | 8}e${string}`
+>;
+
+/** What is accepted wherever a Tensor is, onnxruntime's own Tensor included. */
+export interface TensorLike {
+  readonly type: string;
+  readonly data: unknown;
+  readonly dims: readonly number[];
+}
+
+/**
+ * Tensors by input name. The order of the keys does not matter, and null stands for an absent optional input. The
+ * arrays are copied, never transferred. Nested objects and arrays are read as flat names: `{ past: [{ key }] }` feeds
+ * the input `past.0.key`. An input that is a sequence takes an array of tensors, `[]` for an empty one. An input that
+ * is a map takes a Map: its keys are strings, or bigints for int64, its values numbers, bigints for int64, or strings.
+ * An input without dims takes a plain value: `{ temperature: 0.7, steps: 3, greedy: true }`.
+ */
+export type Feeds = Readonly<Record<string, Feed>>;
+
+export type Feed =
+  | TensorLike
+  | number
+  | bigint
+  | boolean
+  | string
+  | null
+  | readonly Feed[]
+  | ReadonlyMap<string | bigint, number | bigint | string>
+  | { readonly [key: string]: Feed };
+
+/**
+ * The outputs that are wanted; the others are not computed. Given as an object, a tensor of the output's type and dims
+ * is filled and returned.
+ */
+export type Fetches = readonly string[] | Readonly<Record<string, TensorLike | null>>;
+
+/**
+ * Output names in a structure of your own, such as `{ present: [{ key: 'present.0.key' }] }`; the tensors are returned
+ * in the same structure.
+ */
+export type FetchStructure = readonly FetchName[] | { readonly [key: string]: FetchName };
+
+export type FetchName = string | FetchStructure;
+
+export type Fetched<F> = F extends string ? Tensor : { -readonly [K in keyof F]: Fetched<F[K]> };
+
+/**
+ * What an output may be: a tensor, a sequence of tensors, null for an empty optional, or, of ZipMap, a map from class
+ * labels to scores for each example. Labels that are int64 are bigints.
+ */
+export type OutputValue =
+  | Tensor
+  | Tensor<'string'>
+  | Tensor[]
+  | Tensor<'string'>[]
+  | Map<string, number>[]
+  | Map<bigint, number>[]
+  | null;
