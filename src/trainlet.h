@@ -415,9 +415,9 @@ typedef enum TrainletWeights {
   TRAINLET_WEIGHTS_FLOAT16,
   TRAINLET_WEIGHTS_INT8
 } TrainletWeights;
-/* The parts that are loaded as one compact file (docs/compact.md), before ready: a train model and a checkpoint, and
- * what else there is of an eval and optimizer model. STATUS_INVALID_ARGUMENT where one is missing, after ready, and for
- * a model whose nodes depend on what is fed. */
+/* Before ready: the loaded parts as one compact file (docs/guides/compact.md): a train model, a checkpoint, and what else
+ * there is of an eval and optimizer model. STATUS_INVALID_ARGUMENT if one is missing, after ready, and for a model whose
+ * nodes depend on what is fed. */
 Status trainlet_session_compact(TrainletSession *s, TrainletWeights weights);
 /* The file of the last save, export, extend or compact and its size; NULL and 0 when there is none. */
 const void *trainlet_session_result(const TrainletSession *s, size_t *bytes);
@@ -436,11 +436,11 @@ const Error *trainlet_trainer_error(const TrainletTrainer *t); /* of the last ca
 /* Before the file: the dim of that name, which the model leaves open (as N in `x (N, 784)`), is always `size`.
  * STATUS_INVALID_ARGUMENT for a size below 0 and after the file. */
 Status trainlet_trainer_dim(TrainletTrainer *t, const char *name, int64_t size);
-/* A compact file (docs/compact.md) with an optimizer, which is read where it lies, in flash, say; its bytes may be
- * freed when this returns. A trainer for which it fails is of no further use. STATUS_INVALID_MODEL,
+/* Loads a compact file (docs/guides/compact.md) with an optimizer and reads it in place (for instance in flash). Its bytes
+ * may be freed when this returns. A trainer for which it fails is of no further use. STATUS_INVALID_MODEL,
  * STATUS_UNSUPPORTED_OP (strings, and shapes that depend on computed values, too), STATUS_CHECKPOINT_CORRUPT,
  * STATUS_CHECKPOINT_MISMATCH, STATUS_UNSUPPORTED_VERSION, STATUS_TOO_MUCH_WORK (more than 1e13 multiply-adds a step),
- * STATUS_INVALID_ARGUMENT (a dim that was not told or is not open, a file without optimizer or values, a second file).
+ * STATUS_INVALID_ARGUMENT (a dim that was not set or is not open, a file without optimizer or values, a second file).
  */
 Status trainlet_trainer_load(TrainletTrainer *t, const void *file, size_t bytes);
 /* Where the tensor of that name lies, always at the same place, and its size in bytes: an input, to be written before

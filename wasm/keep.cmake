@@ -1,5 +1,5 @@
-# -DTRAINLET_KEEP=list.config and -DTRAINLET_FLAVOUR=… (docs/native.md): operators and parts that these leave out are not in the build's
-# tables, so that the linker leaves out what they alone have called.
+# -DTRAINLET_KEEP=list.config and -DTRAINLET_FLAVOUR=… (docs/guides/native.md): operators and parts that these leave
+# out are not in the build's tables, so that the linker leaves out what they alone have called.
 
 if(TRAINLET_KEEP)
   get_filename_component(keep_path "${TRAINLET_KEEP}" ABSOLUTE)

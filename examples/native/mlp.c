@@ -1,5 +1,5 @@
 /* Trains a network of 784-128-10 on a machine without threads and heap: all memory is fixed beforehand. Its argument is
- * a file that `npx trainlet artifacts --format compact` has made of such a network (docs/native.md). */
+ * a file that `npx trainlet artifacts --format compact` has made of such a network (docs/guides/native.md). */
 #include <stdio.h>
 
 #include <trainlet.h>

@@ -11,7 +11,8 @@ export async function threadsFor(threads) {
   if (threads !== 'auto' && threads > 1 && !told) {
     told = true;
     console.info(
-      `trainlet: one thread computes instead of ${threads}, for this page is not cross-origin isolated (see docs/threads.md)`,
+      `trainlet: one thread computes instead of ${threads}, because this page is not cross-origin isolated ` +
+        '(docs/guides/threads.md)',
     );
   }
   return 1;

@@ -60,7 +60,7 @@ export interface Generated {
  * The model is fed what it has of `input_ids` (or its only input of token ids), `attention_mask`, `position_ids`,
  * `num_logits_to_keep`, and `past_key_values.…`, whose new values it must give as `present.…`: they stay in the engine
  * from token to token. Without these all tokens are computed again for each. Steps and other runs of the session may
- * come between. `docs/generate.md` has more.
+ * come between. `docs/guides/generate.md` has more.
  * Errors: `invalid-argument` (options; no such model; a token that is none of the vocabulary, more tokens than the model
  * has positions), `aborted`, and those of `predict`.
  */

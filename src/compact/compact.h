@@ -1,5 +1,5 @@
 /* Compact files: a train and an eval graph, an optimizer and a checkpoint as the engine has them, in one file that is
- * read without ONNX's reader. docs/compact.md describes the layout.
+ * read without ONNX's reader. docs/guides/compact.md describes the layout.
  *
  *   ┌ 0D │ T L C P │ version │ 0 0 │ CRC-32, 4 │ optimizer's name, 12 ┬ texts ┬ settings ┬ graphs ┬ checkpoint ┐
  */

@@ -1,5 +1,5 @@
 // Which rows of the benchmark of operators have a backward pass to measure: those whose operator has a gradient, as
-// docs/operators.md says, but for those named here, with the reason.
+// docs/measured/operators.md says, but for those named here, with the reason.
 
 import { readFileSync } from 'node:fs';
 import { ROWS } from './operator_rows.js';
@@ -50,9 +50,9 @@ export const WITHOUT_GRADIENT_ROWS = {
   'it becomes Gemm': ['ai.onnx.ml.LinearRegressor'],
 };
 
-/** The operators of docs/operators.md that have a gradient, behind their domain. */
+/** The operators of docs/measured/operators.md that have a gradient, behind their domain. */
 export function differentiable() {
-  const page = readFileSync(new URL('../../docs/operators.md', import.meta.url), 'utf8');
+  const page = readFileSync(new URL('../../docs/measured/operators.md', import.meta.url), 'utf8');
   return page
     .split('\n## ')
     .slice(1)

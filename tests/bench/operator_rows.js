@@ -33,7 +33,7 @@ export const ROWS = {
   ...TRAINING,
 };
 
-/** The operators of docs/operators.md that have no row, and why. */
+/** The operators of docs/measured/operators.md that have no row, and why. */
 export const WITHOUT_ROWS = {
   'the bytes of its input, in another shape or as they are': [
     'Flatten',

@@ -1,5 +1,5 @@
-// The figures of the benchmark of operators as lines of text, and as docs/operator-speed.md or, of backward passes,
-// docs/gradient-speed.md: a section for each place where they were taken, a row of which stays until it is measured again.
+// The figures of the benchmark of operators as lines of text, and as docs/measured/operator-speed.md or, of backward
+// passes, docs/measured/gradient-speed.md. A page has a section for each place; a row stays until it is measured again.
 
 import { disagrees, SIZES } from './operator_measure.js';
 

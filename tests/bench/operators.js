@@ -12,14 +12,14 @@ import { openOperators } from './places/operators.js';
 const KINDS = {
   forward: {
     rows: () => Object.keys(ROWS),
-    page: new URL('../../docs/operator-speed.md', import.meta.url),
+    page: new URL('../../docs/measured/operator-speed.md', import.meta.url),
     table: FORWARD,
     header: HEADER,
     line: lineOf,
   },
   gradients: {
     rows: gradientRows,
-    page: new URL('../../docs/gradient-speed.md', import.meta.url),
+    page: new URL('../../docs/measured/gradient-speed.md', import.meta.url),
     table: BACKWARD,
     header: GRADIENT_HEADER,
     line: lineOfGradient,
@@ -45,7 +45,8 @@ function write({ name, clock }, rounds, figures, { page, rows, table }) {
 }
 
 /**
- * Measures and prints; with `write` into docs/operator-speed.md, or docs/gradient-speed.md, too. @param {string[]} words
+ * Measures and prints; with `write` also into docs/measured/operator-speed.md or docs/measured/gradient-speed.md.
+ * @param {string[]} words
  * @param {{ rounds: number, json?: boolean, page?: string, write?: boolean, gradients?: boolean }} options
  */
 export async function benchOperators(

@@ -31,9 +31,9 @@ const HELP = `npm run bench -- [options]      prints tables, writes build/bench.
                       and build/bench-{batch,width,depth,size}.svg (with --only, some of these axes)
   --operators [NAME …]  instead of the rows: operators alone, at three sizes, beside onnxruntime-web: in Node, or with
                       --page chromium or --page firefox in a page; those whose name contains NAME
-                      (tests/bench/operator_rows); with --json as JSON, with --write into docs/operator-speed.md
+                      (tests/bench/operator_rows); with --json as JSON, with --write into docs/measured/operator-speed.md
   --gradients         with --operators: their backward passes instead, beside PyTorch (in Node, where there is one) and
-                      onnxruntime-web's build for training; with --write into docs/gradient-speed.md
+                      onnxruntime-web's build for training; with --write into docs/measured/gradient-speed.md
   --models [NAME …]   instead of the rows: networks of ONNX's zoo (${modelNames.join(', ')})
                       with random weights: inference of one picture beside onnxruntime-web, a step of four beside PyTorch; in Node
                       and natively if --where does not say otherwise (without native: no steps)

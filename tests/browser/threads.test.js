@@ -81,7 +81,7 @@ test('a page that is not isolated says so once and uses one thread', { timeout: 
   const asked = await train('plain', 'mlp_clip', { threads: 4, reproducible: true });
   assert.deepEqual(asked.bits, literalsOf('mlp_clip'));
   assert.equal(asked.lines.length, 1);
-  assert.match(asked.lines[0], /one thread computes instead of 4, for this page is not cross-origin isolated/);
+  assert.match(asked.lines[0], /one thread computes instead of 4, because this page is not cross-origin isolated/);
   const auto = await train('plain', 'mlp_clip', { reproducible: true });
   assert.deepEqual([auto.bits, auto.lines], [literalsOf('mlp_clip'), []]);
   for (const { files } of [asked, auto])

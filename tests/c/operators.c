@@ -1,4 +1,4 @@
-/* The page of operators: what infer, backward and the cases say of each one, held to docs/operators.md.
+/* The page of operators: what infer, backward and the cases say of each one, held to docs/measured/operators.md.
  *
  *   test_operators              fails when the committed page is another one
  *   test_operators --print      the page
@@ -185,31 +185,27 @@ static void print_domain(FILE *page, const char *domain) {
 static void print_page(FILE *page) {
   fputs(
       "# Operators\n\n"
-      "What the engine says of itself: `npm run docs:operators` writes this page from the operators and their cases, "
-      "and a test fails\n"
-      "when it is another one. How fast each is, beside onnxruntime-web: [operator-speed.md](operator-speed.md).\n\n"
-      "- *opsets*: each version at which the operator's meaning changed, as far as we compute it; a model of any "
-      "opset in between is\n"
-      "  read as the version before.\n"
-      "- *types of inputs*: by the number of the input, as far as a case has it, the types with which the operator "
-      "is accepted; floats\n"
-      "  are float32, float64, float16 and bfloat16, numbers those and all integers. Float16 and bfloat16 are "
-      "computed in float32, small\n"
-      "  integers in a wider type. Float64 is kept by what moves elements, arithmetic, comparisons, exp, log, roots, "
-      "powers, sums and other\n"
-      "  reductions and MatMul; the rest (activations, trigonometry, Gemm, convolutions, pools, normalizations, "
-      "recurrent networks,\n"
-      "  attention) computes it in float32: about seven digits, nothing past 3.4e38.\n"
+      "`npm run docs:operators` writes this page from the operators and their cases, and a test fails when the page "
+      "is\n"
+      "another one. How fast each operator is, beside onnxruntime-web: [operator-speed.md](operator-speed.md).\n\n"
+      "- *opsets*: each version at which the operator's meaning changed, as far as the engine computes it. A model of\n"
+      "  any opset in between is read as the version before.\n"
+      "- *types of inputs*: by the number of the input, as far as a case has it, the types that the operator accepts.\n"
+      "  *floats* are float32, float64, float16 and bfloat16; *numbers* are floats and all integers. Float16 and\n"
+      "  bfloat16 are computed in float32, small integers in a wider type. Operators that move elements, arithmetic,\n"
+      "  comparisons, exp, log, roots, powers, sums and other reductions and MatMul compute float64 as float64; the\n"
+      "  rest (activations, trigonometry, Gemm, convolutions, pools, normalizations, recurrent networks, attention)\n"
+      "  computes it in float32: about seven digits, nothing past 3.4e38.\n"
       "- *gradient towards*: the numbers of the float32 inputs that a gradient reaches.\n"
-      "- *cases*: how many the harness runs (`tests/c/harness.c`); ONNX's own cases are run besides. An operator "
-      "without any is run by\n"
-      "  those of the operators whose gradient it is.\n\n"
-      "Constant is read as a constant; Gradient, of ai.onnx.preview.training, becomes the nodes of a backward pass; "
-      "If, Loop, Scan and\n"
-      "SequenceMap become the nodes of their subgraphs, with the gradients of these "
-      "([control-flow.md](control-flow.md)). At a YieldOp\n"
-      "`session.forward` stops and its `backward` goes on. Of ATen we know `embedding`, `embedding_backward` and\n"
-      "`embedding_dense_backward`; our own gradient of the first reaches the row padding_idx too, as Gather's does.\n",
+      "- *cases*: how many cases the harness runs (`tests/c/harness.c`), besides ONNX's own cases. The cases of other\n"
+      "  operators run an operator without any, as a part of their gradients.\n\n"
+      "Constant is read as a constant. Gradient, of ai.onnx.preview.training, becomes the nodes of a backward pass. "
+      "If,\n"
+      "Loop, Scan and SequenceMap become the nodes of their subgraphs, with the gradients of these\n"
+      "([control-flow.md](../guides/control-flow.md)). `session.forward` stops at a YieldOp and its `backward` goes "
+      "on\n"
+      "from there. Of ATen the engine knows `embedding`, `embedding_backward` and `embedding_dense_backward`; its own\n"
+      "gradient of the first reaches the row padding_idx too, as Gather's does.\n",
       page);
   const char *domains[16];
   int count = 0;
@@ -225,10 +221,10 @@ static void print_page(FILE *page) {
 
 static void page_is_the_committed_one(const void *argument) {
   (void)argument;
-  FILE *want = tmpfile(), *got = fopen("docs/operators.md", "r");
+  FILE *want = tmpfile(), *got = fopen("docs/measured/operators.md", "r");
   char a[1000], b[1000];
   int line = 0;
-  if (!check(want && got, "docs/operators.md cannot be read: run from the repository")) return;
+  if (!check(want && got, "docs/measured/operators.md cannot be read: run from the repository")) return;
   print_page(want);
   rewind(want);
   for (bool same = true; same;) {
@@ -236,8 +232,8 @@ static void page_is_the_committed_one(const void *argument) {
     line++;
     if (!more && !there) break;
     same = check(more == there && strcmp(a, b) == 0,
-                 "docs/operators.md line %d differs, run npm run docs:operators:\n%s%s", line, more ? a : "(its end)\n",
-                 there ? b : "(its end)");
+                 "docs/measured/operators.md line %d differs, run npm run docs:operators:\n%s%s", line,
+                 more ? a : "(its end)\n", there ? b : "(its end)");
   }
   fclose(want);
   fclose(got);

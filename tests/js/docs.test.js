@@ -8,7 +8,7 @@ import { test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url));
-const PAGES = ['CONTRIBUTING.md', 'docs/design.md', 'src/ops/README.md'];
+const PAGES = ['CONTRIBUTING.md', 'docs/internals/design.md', 'src/ops/README.md'];
 /** What a repository has at its root beside its folders. */
 const USUAL = [
   '.ci',
@@ -103,11 +103,49 @@ for (const page of PAGES) {
       spans.flatMap((span) => complaints(span).map((complaint) => `${span}: ${complaint}`)),
       [],
     );
-    for (const [, link] of text.matchAll(/\]\(([^)#:]+)\)/g)) {
-      assert.ok(PATHS.has(path.posix.join(path.dirname(page), link)), `${page} links to ${link}`);
-    }
   });
 }
+
+/** GitHub's anchors of a page: its headings in lower case, spaces as hyphens, without punctuation. @param {string} page */
+const anchorsOf = (page) =>
+  [...read(page).matchAll(/^#+ (.+)$/gm)].map(([, heading]) =>
+    heading
+      .toLowerCase()
+      .replace(/[^\p{L}\p{N}\s_-]/gu, '')
+      .replaceAll(' ', '-'),
+  );
+
+/** Links of a page to files or headings that are not there. @param {string} page @param {string} text */
+const deadLinks = (page, text) =>
+  [...text.matchAll(/\]\((?!\w+:)([^)#\s]*)(?:#([^)\s]*))?\)/g)]
+    .filter(([, link, anchor]) => {
+      const to = link ? path.posix.join(path.posix.dirname(page), link).replace(/\/$/, '') : page;
+      return !PATHS.has(to) || (anchor !== undefined && !anchorsOf(to).includes(anchor));
+    })
+    .map(([whole]) => `${page}: ${whole.slice(1)}`);
+
+test('links of all pages lead to files and headings that are there', () => {
+  const pages = FILES.filter((file) => file.endsWith('.md'));
+  const links = pages.reduce((count, page) => count + (read(page).match(/\]\((?!\w+:)/g)?.length ?? 0), 0);
+  assert.ok(links > 60, `${links} links`);
+  assert.deepEqual(
+    pages.flatMap((page) => deadLinks(page, read(page))),
+    [],
+  );
+  const wrong = '[a](../design.md) [b](design.md#nothing) [c](#nothing)';
+  assert.equal(deadLinks('docs/internals/design.md', wrong).length, 3);
+});
+
+test('a page of docs/ that code or another page names is there', () => {
+  const named = FILES.filter(
+    (file) => file !== 'CHANGELOG.md' && /\.(md|m?js|ts|[ch]|py|json|cmake|txt)$/.test(file),
+  ).flatMap((file) => [...read(file).matchAll(/(?<!\w\/)\bdocs\/[\w/-]+\.md/g)].map(([page]) => `${file}: ${page}`));
+  assert.ok(named.length > 30, `${named.length} pages are named`);
+  assert.deepEqual(
+    named.filter((text) => !PATHS.has(text.split(': ')[1])),
+    [],
+  );
+});
 
 test('what is not there is found missing', () => {
   for (const wrong of [
@@ -144,7 +182,7 @@ test('design.md lists the layers in their order', () => {
   const [, list] = /LAYERS = \[(.*)\]/.exec(read('tests/js/house.test.js')) ?? [];
   const layers = [...list.matchAll(/'(.+?)'/g)].map(([, layer]) => (layer === '.' ? 'src/' : `src/${layer}/`));
   assert.deepEqual(
-    [...read('docs/design.md').matchAll(/^\| `(src\/\w*\/?)`/gm)].map(([, layer]) => layer),
+    [...read('docs/internals/design.md').matchAll(/^\| `(src\/\w*\/?)`/gm)].map(([, layer]) => layer),
     layers,
   );
 });

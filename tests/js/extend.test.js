@@ -203,9 +203,9 @@ test('the wider session saves, loads, exports, is fine-tuned and extended again'
   assert.deepEqual(most.classNames, [...NAMES, 'f']);
 });
 
-test('the program of docs/fine-tuning.md runs', async (t) => {
+test('the program of docs/guides/fine-tuning.md runs', async (t) => {
   const session = await headOf(t);
-  const blocks = [...readFileSync(join(root, 'docs/fine-tuning.md'), 'utf8').matchAll(/^```js\n(.*?)^```/gms)];
+  const blocks = [...readFileSync(join(root, 'docs/guides/fine-tuning.md'), 'utf8').matchAll(/^```js\n(.*?)^```/gms)];
   const program = blocks.map(([, text]) => text).find((text) => text.includes('extendOutput'));
   const store = {
     dataset: async ({ classes }) => {

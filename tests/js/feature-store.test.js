@@ -370,8 +370,8 @@ describe('in a folder', () => {
     assert.equal((await store.total()).examples, 11);
   });
 
-  test('the program of docs/fine-tuning.md runs', async () => {
-    const text = await fs.readFile(new URL('../../docs/fine-tuning.md', import.meta.url), 'utf8');
+  test('the program of docs/guides/fine-tuning.md runs', async () => {
+    const text = await fs.readFile(new URL('../../docs/guides/fine-tuning.md', import.meta.url), 'utf8');
     const [, program] = /^```js\n(const features = .*?)^```/ms.exec(text);
     const run = new (async () => {}).constructor('FeatureStore', 'fineTune', 'store', 'classes', 'console', program);
     const told = [];

@@ -182,9 +182,9 @@ test('the samples of a store are taken as they are', async () => {
   rmSync(directory, { recursive: true });
 });
 
-test('the program of docs/fine-tuning.md runs', async () => {
+test('the program of docs/guides/fine-tuning.md runs', async () => {
   const folder = mkdtempSync(join(tmpdir(), 'trainlet-fine-tune-'));
-  const [, program] = /^```js\n(.*?)^```/ms.exec(readFileSync(join(root, 'docs/fine-tuning.md'), 'utf8'));
+  const [, program] = /^```js\n(.*?)^```/ms.exec(readFileSync(join(root, 'docs/guides/fine-tuning.md'), 'utf8'));
   mkdirSync(join(folder, 'node_modules'));
   symlinkSync(root, join(folder, 'node_modules/trainlet'), 'junction');
   writeFileSync(join(folder, 'model.onnx'), taught);

@@ -295,8 +295,8 @@ test('four sizes an octave', () => {
   assert.deepEqual([...sizes], [16, 32, 48, 64, 80, 96, 112, 128, 160, 192, 224, 256, 320, 384, 448, 512]);
 });
 
-test('the recipe of docs/generate.md runs', async () => {
-  const page = readFileSync(join(root, 'docs/generate.md'), 'utf8');
+test('the recipe of docs/guides/generate.md runs', async () => {
+  const page = readFileSync(join(root, 'docs/guides/generate.md'), 'utf8');
   const [, recipe] = /^```js\n(.*?)^```/ms.exec(page);
   const [code, shown] = [recipe.replaceAll(/^import .*$/gm, '').replaceAll('50256', '39'), []];
   const given = {

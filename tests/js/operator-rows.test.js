@@ -68,9 +68,9 @@ test('every row of the benchmark of operators gives what onnxruntime-web gives',
   assert.deepEqual(refused, NEWER);
 });
 
-/** The operators of docs/operators.md, which another test holds equal to the engine's table. */
+/** The operators of docs/measured/operators.md, which another test holds equal to the engine's table. */
 function operatorsOfPage() {
-  const page = readFileSync(new URL('../../docs/operators.md', import.meta.url), 'utf8');
+  const page = readFileSync(new URL('../../docs/measured/operators.md', import.meta.url), 'utf8');
   return page
     .split('\n## ')
     .slice(1)

@@ -57,7 +57,7 @@ for (const [name, { model, loss, x, target, weights, losses, after }] of Object.
     await session.release();
   });
 
-// ---- scikit-learn, by the recipe of docs/scikit-learn.md ----
+// ---- scikit-learn, by the recipe of docs/guides/scikit-learn.md ----
 
 const STEPS = 200;
 

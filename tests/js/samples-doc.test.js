@@ -1,4 +1,4 @@
-/** docs/samples.md: its program runs as pasted and prints what its comments say; its shorter examples run too. */
+/** docs/guides/samples.md: its program runs as pasted and prints what its comments say; its shorter examples run too. */
 
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
@@ -10,7 +10,7 @@ import { fileURLToPath } from 'node:url';
 import { Tensor } from '../../js/index.js';
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url));
-const page = await readFile(path.join(ROOT, 'docs/samples.md'), 'utf8');
+const page = await readFile(path.join(ROOT, 'docs/guides/samples.md'), 'utf8');
 const [picture, sound, augmentation, program] = [...page.matchAll(/^```js\n(.*?)^```/gms)].map(([, code]) => code);
 
 /** Of a line of code that makes `input`. */

@@ -385,8 +385,8 @@ test('tensors of whole numbers, as counts of batches, are not wanted', async () 
   assert.deepEqual(warnings, []);
 });
 
-test('the example of docs/adapters.md runs', async () => {
-  const page = readFileSync(new URL('../../docs/adapters.md', import.meta.url), 'utf8');
+test('the example of docs/guides/adapters.md runs', async () => {
+  const page = readFileSync(new URL('../../docs/guides/adapters.md', import.meta.url), 'utf8');
   const [, recipe] = /^## Weights as the Hub has them$.*?^```js\n(.*?)^```/ms.exec(page);
   const told = [];
   const make = (model, options) => {

@@ -1,4 +1,4 @@
-// docs/models.md, from what check.js found of each model.
+// docs/measured/models.md, from what check.js found of each model.
 
 import { writeFileSync } from 'node:fs';
 import { architectureOf, CLOSE, outcomeOf } from './outcome.js';

@@ -1,5 +1,5 @@
 // The models of the zoo, one after another: exported by today's frameworks in a Python environment of their own,
-// checked here (check.js), told in docs/models.md (page.js).
+// checked here (check.js), told in docs/measured/models.md (page.js).
 //
 //   npm run models [-- NAME...] [-- --keep]    NAME as in build/models; --keep: goes on with a run
 
@@ -14,8 +14,8 @@ const here = join(root, 'tests/models');
 const folder = join(root, 'build/models');
 const USAGE = `Usage: npm run models -- [NAME...] [--keep]
 Exports the models of tests/models/zoo (all, or those named), compares what Trainlet makes of them with their
-frameworks, and writes docs/models.md of what was found last of each, once all were run. It needs Python 3.10 or newer
-with venv, and some gigabytes for PyTorch. --keep goes on with a run: what was exported or compared is kept.`;
+frameworks, and once all were run writes what was found last of each into docs/measured/models.md. It needs Python
+3.10 or newer with venv, and some gigabytes for PyTorch. --keep goes on with a run and keeps its exports and results.`;
 
 const at = (slug, file) => join(folder, slug, file);
 const read = (slug, file) => readFileSync(at(slug, file), 'utf8');
@@ -97,5 +97,5 @@ runMain(() => {
       complete &&= one !== undefined;
       found[kind] = { ...found[kind], [name]: one };
     }
-  if (complete) writePage(join(root, 'docs/models.md'), found, versions);
+  if (complete) writePage(join(root, 'docs/measured/models.md'), found, versions);
 });
