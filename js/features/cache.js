@@ -4,7 +4,7 @@ import { checkKeys, checkWhole, invalid, nameOf, TrainletError } from '../base/e
 import { check } from '../base/tensor.js';
 import { inTime } from '../base/timeout.js';
 import { contentsOf } from '../storage/content-hash.js';
-import { guard, openRoom } from '../storage/versions.js';
+import { guard, openBackend } from '../storage/versions.js';
 import { storedFeatures } from './gather.js';
 import { isPack, NAME, newName, packsFor, rowsIn, Shelf, sameOutputs } from './pack.js';
 
@@ -12,7 +12,7 @@ import { isPack, NAME, newName, packsFor, rowsIn, Shelf, sameOutputs } from './p
 /** @import { Ask } from '../engine/protocol.js' */
 /** @import { Wanted } from './compute.js' */
 /** @import { How } from './gather.js' */
-/** @import { Room } from '../storage/versions.js' */
+/** @import { Backend } from '../storage/versions.js' */
 /** @import { Listed, Output, Pack } from './pack.js' */
 
 export const FEATURE_STORE_KEYS = /** @type {const} */ (['name', 'directory', 'maxBytes', 'maxMemoryBytes']);
@@ -44,12 +44,12 @@ export async function openKept(options) {
       'a store of features needs a checksum, which browsers give https pages alone',
     );
   const usual = { database: `trainlet-features-${name}`, directory: `features/${name}` };
-  const room = await openRoom({ directory: directory && `${directory}/${name}` }, usual);
-  return new KeptFeatures(room, { maxBytes, maxMemoryBytes });
+  const backend = await openBackend({ directory: directory && `${directory}/${name}` }, usual);
+  return new KeptFeatures(backend, { maxBytes, maxMemoryBytes });
 }
 
 export class KeptFeatures {
-  #room;
+  #backend;
   #most;
   /** Used last comes last; `stored`: the storage has it too. @type {Map<string, Pack & { stored: boolean }>} */
   #memory = new Map();
@@ -61,9 +61,9 @@ export class KeptFeatures {
    */
   #deleted = [];
 
-  /** @param {Room} room @param {{ maxBytes: number, maxMemoryBytes: number }} most */
-  constructor(room, most) {
-    this.#room = room;
+  /** @param {Backend} backend @param {{ maxBytes: number, maxMemoryBytes: number }} most */
+  constructor(backend, most) {
+    this.#backend = backend;
     this.#most = most;
   }
 
@@ -108,7 +108,7 @@ export class KeptFeatures {
     const known = this.#memory.get(name);
     if (known) this.#remember(name, known);
     if (known || inMemory) return known && { pack: known, fromMemory: true };
-    const reading = this.#room.read(name, { version, bytes: size, savedAt: new Date(used) });
+    const reading = this.#backend.read(name, { version, bytes: size, savedAt: new Date(used) });
     const found = await inTime(reading, PATIENCE + size / 1e6, silent);
     const pack = found && typeof found !== 'string' && { ...found.meta, bytes: found.bytes };
     if (isPack(pack)) this.#remember(name, { ...pack, stored: true });
@@ -170,10 +170,10 @@ export class KeptFeatures {
         const note = await this.#announce(names);
         const error = await this.#store(packs, staying);
         const count = !error && (await this.#areThere([...before, ...names]));
-        if (count) await this.#room.delete(note);
+        if (count) await this.#backend.delete(note);
         if (count && (await this.#areThere(names))) return void (await this.drop(before));
         await this.drop(names);
-        await this.#room.delete(note);
+        await this.#backend.delete(note);
         return await (error ? this.#store(packs, [], error) : this.#store(alone, staying));
       });
     } catch (error) {
@@ -189,10 +189,10 @@ export class KeptFeatures {
 
   /** Notes packs that do not count until the note is gone. @param {readonly string[]} packs names */
   async #announce(packs) {
-    for (const { name, savedAt, meta } of await this.#room.list()) // a writer that was killed left it
+    for (const { name, savedAt, meta } of await this.#backend.list()) // a writer that was killed left it
       if (name.startsWith(PENDING) && Date.now() - savedAt.getTime() > DAY_MS) await this.drop([...noted(meta), name]);
     const note = newName(PENDING);
-    await this.#room.save(note, this.#room.pack(new Uint8Array(), { packs }), 1);
+    await this.#backend.save(note, this.#backend.pack(new Uint8Array(), { packs }), 1);
     return note;
   }
 
@@ -205,11 +205,11 @@ export class KeptFeatures {
     if (failed) return failed;
     try {
       await guard('features could not be stored', async () => {
-        const room = await this.#roomBeside(staying);
+        const makeRoom = await this.#roomBeside(staying);
         for (const { name, pack } of packs) {
           const { bytes, ...meta } = pack;
-          await room(bytes.length);
-          await this.#room.save(name, this.#room.pack(bytes, meta), 1);
+          await makeRoom(bytes.length);
+          await this.#backend.save(name, this.#backend.pack(bytes, meta), 1);
           const kept = this.#memory.get(name);
           if (kept) kept.stored = true;
         }
@@ -220,7 +220,7 @@ export class KeptFeatures {
     }
   }
 
-  /** What makes room for so many bytes: what was not used for longest goes. @param {readonly string[]} staying */
+  /** Makes room for so many bytes: what was not used for longest goes. @param {readonly string[]} staying */
   async #roomBeside(staying) {
     const { maxBytes } = this.#most;
     const listed = await this.#list();
@@ -250,7 +250,7 @@ export class KeptFeatures {
       const used = Object.fromEntries(
         listed.map((pack) => [pack.name, names.includes(pack.name) ? Date.now() : pack.used]),
       );
-      await this.#room.save(USED, this.#room.pack(new Uint8Array(), { used }), 1);
+      await this.#backend.save(USED, this.#backend.pack(new Uint8Array(), { used }), 1);
     }).catch(() => {}); // it decides only what is removed first
   }
 
@@ -258,7 +258,7 @@ export class KeptFeatures {
   async drop(names) {
     for (const name of names) {
       this.#memory.delete(name);
-      await this.#room.delete(name);
+      await this.#backend.delete(name);
     }
   }
 
@@ -341,7 +341,7 @@ export class KeptFeatures {
 
   /** What is ours in the storage, and whole as far as can be seen. @returns {Promise<Listed[]>} */
   async #list() {
-    const all = await inTime(this.#room.list(), PATIENCE, silent);
+    const all = await inTime(this.#backend.list(), PATIENCE, silent);
     const used = /** @type {any} */ (all.find(({ name }) => name === USED)?.meta?.used);
     const pending = new Set(all.flatMap(({ name, meta }) => (name.startsWith(PENDING) ? noted(meta) : [])));
     return all.flatMap(({ name, version, bytes, savedAt, meta }) => {

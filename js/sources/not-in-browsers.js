@@ -1,6 +1,6 @@
-/** What a bundler takes for browsers instead of the files that are Node's, folder.js, file.js and thread.js: nothing. */
+/** Nothing: bundlers for browsers take it instead of Node's files, folder.js, file.js and transport-node.js. */
 
-export const openFolder = undefined;
+export const Folder = undefined;
 export const contentOf = undefined;
 export const fileOf = undefined;
 export const openThread = undefined;

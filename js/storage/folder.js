@@ -6,10 +6,10 @@ import { bytesAt, CUT, HEAD, infoIn, isSealed, seal, sumUp, unseal } from './env
 import { codeOfFault } from './faults.js';
 import { superfluous } from './keep.js';
 
-/** @import { Listed, Room, Stored, Version } from './versions.js' */
+/** @import { Listed, Backend, Stored, Version } from './versions.js' */
 
 /**
- * @typedef {{ name: string, version: number, file: string, info?: string }} Place a version's file; in the format
+ * @typedef {{ name: string, version: number, file: string, info?: string }} VersionFile a version's file; in the format
  * before, two
  */
 
@@ -70,9 +70,9 @@ const digits = (version) => String(version).padStart(8, '0');
  * What a file is to the store: nothing, unless it has exactly the name that the store gives or gave.
  * @param {string} file
  * @param {Set<string>} files that lie beside it
- * @returns {Place[]}
+ * @returns {VersionFile[]}
  */
-function placeOf(file, files) {
+function versionFileOf(file, files) {
   const [, encoded, number] = /^([\w%-]+)\.(\d{8,15})\.(?:trainlet|ckpt)$/.exec(file) ?? [];
   const name = encoded && decode(encoded),
     version = Number(number);
@@ -99,53 +99,157 @@ const isGone = (error) => codeOf(error) === 'ENOENT';
 /** @param {string} name @param {number} version */
 const fileOf = (name, version) => `${encode(name)}.${digits(version)}.trainlet`;
 
-/** @param {string} directory @returns {Promise<Room<Uint8Array>>} */
-export async function openFolder(directory) {
-  const [fs, path, { createHash, randomBytes }, os] = await Promise.all([
-    nodeModule('fs/promises'),
-    nodeModule('path'),
-    nodeModule('crypto'),
-    nodeModule('os'),
-  ]);
-  const folder = path.resolve(directory);
-  const host = createHash('sha256').update(os.hostname()).digest('hex').slice(0, 8);
-  await fs.mkdir(folder, { recursive: true });
+const nodeModules = () =>
+  Promise.all([nodeModule('fs/promises'), nodeModule('path'), nodeModule('crypto'), nodeModule('os')]);
 
-  const inFolder = (/** @type {string} */ file) => path.join(folder, file);
-  const remove = (/** @type {string} */ file) =>
-    fs.unlink(inFolder(file)).catch((error) => {
+/** A folder of versions. @implements {Backend<Uint8Array>} */
+export class Folder {
+  #fs;
+  #path;
+  #randomBytes;
+  /** Its absolute path. */
+  #folder;
+  /** Tells this machine from others that may share the folder. */
+  #host;
+
+  /** @param {string} directory @param {Awaited<ReturnType<typeof nodeModules>>} modules */
+  constructor(directory, [fs, path, { createHash, randomBytes }, os]) {
+    this.#fs = fs;
+    this.#path = path;
+    this.#randomBytes = randomBytes;
+    this.#folder = path.resolve(directory);
+    this.#host = createHash('sha256').update(os.hostname()).digest('hex').slice(0, 8);
+  }
+
+  /** Makes the folder if it is not there. @param {string} directory */
+  static async open(directory) {
+    const folder = new Folder(directory, await nodeModules());
+    await folder.#make();
+    return folder;
+  }
+
+  /** @param {string} name */
+  check(name) {
+    const { length } = encode(name);
+    if (length <= LONGEST_NAME) return;
+    throw invalid(
+      `the name '${name.slice(0, 20)}…' takes ${length} bytes of a file's name, ` +
+        `and may take ${LONGEST_NAME}: a to z, digits, - and _ take one each, every other byte three`,
+    );
+  }
+
+  /** @param {Uint8Array} bytes @param {Record<string, unknown>} meta */
+  pack(bytes, meta) {
+    return seal(bytes, { meta }, MAGIC);
+  }
+
+  /** @param {string} name @param {Uint8Array} sealed @param {number} keep */
+  async save(name, sealed, keep) {
+    await sumUp(sealed);
+    const temporary = this.#temporaryOf(name);
+    let version = 0;
+    await this.#make(); // whoever removed it meanwhile
+    try {
+      await this.#write(this.#in(temporary), sealed);
+      version = await this.#publish(name, this.#in(temporary), keep);
+    } finally {
+      await this.#remove(temporary).catch(() => {}); // swept later
+    }
+    await this.#sync();
+    await this.#prune(name, version, keep)
+      .then(() => this.#sweep())
+      .catch(() => {}); // what is saved is saved
+    return version;
+  }
+
+  /** @param {string} name */
+  async versions(name) {
+    return (await this.#lookAtAll(name)).map(({ name: _, ...version }) => version);
+  }
+
+  /** @param {string} name @param {Version} version */
+  async read(name, { version }) {
+    const own = await this.#tryToRead({ name, version, file: fileOf(name, version) });
+    if (own) return own;
+    const found = (await this.#versionFiles(name)).find((versionFile) => versionFile.version === version);
+    return found && (await this.#tryToRead(found)); // in the format before, or gone
+  }
+
+  list() {
+    return this.#lookAtAll(undefined, (all) => [
+      ...new Map(all.map((versionFile) => [versionFile.name, versionFile])).values(),
+    ]);
+  }
+
+  async total() {
+    const sizes = (await this.#versionFiles()).map(({ file }) =>
+      this.#fs.stat(this.#in(file)).then(
+        ({ size }) => size,
+        () => 0,
+      ),
+    );
+    return { count: sizes.length, bytes: (await Promise.all(sizes)).reduce((sum, size) => sum + size, 0) };
+  }
+
+  /** @param {string} name */
+  async delete(name) {
+    for (const { file, info } of await this.#versionFiles(name)) {
+      await this.#remove(file);
+      if (info) await this.#remove(info);
+    }
+    await this.#sweep();
+    await this.#sync();
+  }
+
+  async persist() {
+    return true;
+  }
+
+  async #make() {
+    await this.#fs.mkdir(this.#folder, { recursive: true });
+  }
+
+  /** @param {string} file */
+  #in(file) {
+    return this.#path.join(this.#folder, file);
+  }
+
+  /** @param {string} file */
+  async #remove(file) {
+    await this.#fs.unlink(this.#in(file)).catch((error) => {
       if (!isGone(error)) throw error; // another writer was first
     });
+  }
 
   /** The plain files; a link or a folder is someone else's, whatever its name. */
-  async function files() {
-    const entries = await fs.readdir(folder, { withFileTypes: true });
+  async #files() {
+    const entries = await this.#fs.readdir(this.#folder, { withFileTypes: true });
     return entries.filter((entry) => entry.isFile()).map(({ name }) => name);
   }
 
   /** The plain files for readers, with those that other processes replaced meanwhile. @returns {Promise<string[]>} */
-  async function settledFiles(listings = LISTINGS) {
-    const before = await fs.stat(folder);
-    const found = await files();
-    const { mtimeMs } = await fs.stat(folder);
+  async #stableFiles(listings = LISTINGS) {
+    const before = await this.#fs.stat(this.#folder);
+    const found = await this.#files();
+    const { mtimeMs } = await this.#fs.stat(this.#folder);
     const isCalm = mtimeMs === before.mtimeMs && Math.abs(Date.now() - mtimeMs) > CALM_MS;
-    return isCalm || listings === 1 ? found : [...new Set([...found, ...(await settledFiles(listings - 1))])];
+    return isCalm || listings === 1 ? found : [...new Set([...found, ...(await this.#stableFiles(listings - 1))])];
   }
 
   /** Oldest first. @param {string} [wanted] @param {() => Promise<string[]>} [list] */
-  async function places(wanted, list = files) {
+  async #versionFiles(wanted, list = () => this.#files()) {
     const all = await list(),
       set = new Set(all);
     return all
-      .flatMap((file) => placeOf(file, set))
+      .flatMap((file) => versionFileOf(file, set))
       .filter(({ name }) => wanted === undefined || name === wanted)
       .sort((a, b) => a.version - b.version);
   }
 
   /** Of a version in the format before. @param {string} info */
-  async function metaIn(info) {
+  async #metaIn(info) {
     try {
-      return JSON.parse(await fs.readFile(inFolder(info), 'utf8'));
+      return JSON.parse(await this.#fs.readFile(this.#in(info), 'utf8'));
     } catch (error) {
       if (error instanceof SyntaxError) return undefined;
       throw error;
@@ -153,8 +257,8 @@ export async function openFolder(directory) {
   }
 
   /** What a version's file says before its bytes. @param {string} file */
-  async function infoOf(file) {
-    const handle = await fs.open(inFolder(file));
+  async #infoOf(file) {
+    const handle = await this.#fs.open(this.#in(file));
     try {
       const { size } = await handle.stat();
       const first = async (/** @type {number} */ length) =>
@@ -167,15 +271,15 @@ export async function openFolder(directory) {
 
   /**
    * A version without its bytes; without meta where it cannot be read; undefined if it is gone.
-   * @param {Place} place
+   * @param {VersionFile} versionFile
    * @returns {Promise<Version | undefined>}
    */
-  async function look({ version, file, info }) {
+  async #look({ version, file, info }) {
     let found = { version, bytes: 0, savedAt: new Date(0) };
     try {
-      const { size, mtime } = await fs.stat(inFolder(file));
+      const { size, mtime } = await this.#fs.stat(this.#in(file));
       found = { version, bytes: size, savedAt: mtime };
-      return { ...found, ...(info ? { meta: await metaIn(info) } : await infoOf(file)) };
+      return { ...found, ...(info ? { meta: await this.#metaIn(info) } : await this.#infoOf(file)) };
     } catch (error) {
       return isGone(error) ? undefined : found;
     }
@@ -185,15 +289,17 @@ export async function openFolder(directory) {
    * Versions without their bytes. It lists again until no listed file is gone before it is opened, so that an empty
    * result comes from an empty listing.
    * @param {string} [name]
-   * @param {(all: Place[]) => Place[]} [choose]
+   * @param {(all: VersionFile[]) => VersionFile[]} [choose]
    * @returns {Promise<Listed[]>}
    */
-  async function lookAtAll(name, choose = (all) => all) {
+  async #lookAtAll(name, choose = (all) => all) {
     /** Versions by file. @type {Map<string, Version>} */
     const known = new Map();
     for (let round = 0; round < ROUNDS; round++) {
-      const wanted = choose(await places(name, settledFiles));
-      const found = await Promise.all(wanted.map(async (place) => known.get(place.file) ?? (await look(place))));
+      const wanted = choose(await this.#versionFiles(name, () => this.#stableFiles()));
+      const found = await Promise.all(
+        wanted.map(async (versionFile) => known.get(versionFile.file) ?? (await this.#look(versionFile))),
+      );
       wanted.forEach(({ file }, i) => found[i] && known.set(file, found[i]));
       const whole = found.flatMap((version, i) => (version ? { name: wanted[i].name, ...version } : []));
       if (whole.length === wanted.length) return whole;
@@ -201,17 +307,28 @@ export async function openFolder(directory) {
     throw new Error('other processes removed its files as fast as they were listed');
   }
 
-  /** @param {Place} place @returns {Promise<Stored | string>} */
-  async function read({ file, info }) {
-    const content = await fs.readFile(inFolder(file));
+  /** @param {VersionFile} versionFile @returns {Promise<Stored | string>} */
+  async #read({ file, info }) {
+    const content = await this.#fs.readFile(this.#in(file));
     if (!info) return await unseal(new Uint8Array(content.buffer, content.byteOffset, content.length), MAGIC);
-    const [meta, { mtime }] = await Promise.all([metaIn(info), fs.stat(inFolder(file))]);
+    const [meta, { mtime }] = await Promise.all([this.#metaIn(info), this.#fs.stat(this.#in(file))]);
     return meta === undefined ? CUT : { bytes: new Uint8Array(content), meta, savedAt: mtime };
   }
 
+  /** Says why not, where the disk fails; undefined: it is gone. @param {VersionFile} versionFile */
+  async #tryToRead(versionFile) {
+    try {
+      return await this.#read(versionFile);
+    } catch (error) {
+      if (isGone(error)) return undefined;
+      if (codeOf(error) === 'EIO') return 'cannot be read';
+      throw error;
+    }
+  }
+
   /** @param {string} file @param {Uint8Array} [content] none: it is there already */
-  async function write(file, content) {
-    const handle = await fs.open(file, content ? 'wx' : 'r+');
+  async #write(file, content) {
+    const handle = await this.#fs.open(file, content ? 'wx' : 'r+');
     try {
       if (content) await handle.writeFile(content);
       await handle.sync();
@@ -221,8 +338,8 @@ export async function openFolder(directory) {
   }
 
   /** Makes new names durable. Not every system can open a folder or sync one, but a disk that fails is told. */
-  async function syncFolder() {
-    const handle = await fs.open(folder).catch(() => undefined);
+  async #sync() {
+    const handle = await this.#fs.open(this.#folder).catch(() => undefined);
     const failure = await handle?.sync().catch((error) => error);
     await handle?.close();
     if (failure && codeOf(failure) === 'EIO') throw failure;
@@ -235,12 +352,12 @@ export async function openFolder(directory) {
    * @param {string} to
    * @returns {Promise<boolean>} whether it was free
    */
-  async function give(from, to) {
+  async #give(from, to) {
     try {
-      await fs.link(from, to).catch(async (error) => {
+      await this.#fs.link(from, to).catch(async (error) => {
         if (codeOf(error) === 'EEXIST') throw error;
-        await fs.copyFile(from, to, fs.constants.COPYFILE_EXCL);
-        await write(to);
+        await this.#fs.copyFile(from, to, this.#fs.constants.COPYFILE_EXCL);
+        await this.#write(to);
       });
       return true;
     } catch (error) {
@@ -256,15 +373,15 @@ export async function openFolder(directory) {
    * @param {string} temporary
    * @param {number} keep
    */
-  async function publish(name, temporary, keep) {
+  async #publish(name, temporary, keep) {
     for (let least = 1, tries = 0; ; ) {
-      const version = Math.max(least, ((await places(name)).at(-1)?.version ?? 0) + 1);
-      if (version > LAST) return await fs.rename(temporary, inFolder(fileOf(name, LAST))).then(() => LAST);
+      const version = Math.max(least, ((await this.#versionFiles(name)).at(-1)?.version ?? 0) + 1);
+      if (version > LAST) return await this.#fs.rename(temporary, this.#in(fileOf(name, LAST))).then(() => LAST);
       const file = fileOf(name, version);
       least = version + 1;
-      if (!(await give(temporary, inFolder(file)))) continue;
-      const kept = (await places(name)).slice(-keep);
-      if (kept.some((place) => place.version === version) || ++tries === OVERTAKEN) return version;
+      if (!(await this.#give(temporary, this.#in(file)))) continue;
+      const kept = (await this.#versionFiles(name)).slice(-keep);
+      if (kept.some((versionFile) => versionFile.version === version) || ++tries === OVERTAKEN) return version;
     }
   }
 
@@ -274,117 +391,62 @@ export async function openFolder(directory) {
    * @param {number} version
    * @param {number} keep
    */
-  async function prune(name, version, keep) {
+  async #prune(name, version, keep) {
     const versions = [];
     // oldest first, so that whatever makes a version superfluous was there after the look at it
-    for (const place of await places(name)) {
-      const seen = await identityOf(place.file);
-      versions.unshift({ place, seen, meta: (await look(place))?.meta });
+    for (const versionFile of await this.#versionFiles(name)) {
+      const seen = await this.#identityOf(versionFile.file);
+      versions.unshift({ versionFile, seen, meta: (await this.#look(versionFile))?.meta });
     }
-    for (const { place, seen } of superfluous(versions, keep))
-      if (place.version < version) await dropSeen(name, place, seen).catch(() => {});
+    for (const { versionFile, seen } of superfluous(versions, keep))
+      if (versionFile.version < version) await this.#dropSeen(name, versionFile, seen).catch(() => {});
   }
 
   /** The same as long as a name has the same file. @param {string} file @returns {Promise<string>} '': it is gone */
-  const identityOf = (file) =>
-    fs.stat(inFolder(file)).then(
+  #identityOf(file) {
+    return this.#fs.stat(this.#in(file)).then(
       ({ ino, size, mtimeMs }) => `${ino} ${size} ${mtimeMs}`,
       () => '',
     );
+  }
 
   /**
    * Removes a version if it is still the one that was seen: after a deletion, other processes use its number again. It
    * gives the file another name first, so that nobody can replace it between the check and the removal.
    * @param {string} name
-   * @param {Place} place
+   * @param {VersionFile} versionFile
    * @param {string} seen
    */
-  async function dropSeen(name, { file, info }, seen) {
-    if (!seen || (await identityOf(file)) !== seen) return;
-    const away = temporaryOf(name);
-    await fs.rename(inFolder(file), inFolder(away));
-    const isSeen = (await identityOf(away)) === seen;
-    if (!isSeen) await give(inFolder(away), inFolder(file));
-    await remove(away);
-    if (isSeen && info) await remove(info);
+  async #dropSeen(name, { file, info }, seen) {
+    if (!seen || (await this.#identityOf(file)) !== seen) return;
+    const away = this.#temporaryOf(name);
+    await this.#fs.rename(this.#in(file), this.#in(away));
+    const isSeen = (await this.#identityOf(away)) === seen;
+    if (!isSeen) await this.#give(this.#in(away), this.#in(file));
+    await this.#remove(away);
+    if (isSeen && info) await this.#remove(info);
   }
 
   /** A name that no other file has, which is swept when its process is gone. @param {string} name */
-  const temporaryOf = (name) => `${encode(name)}.${host}-${process.pid}-${randomBytes(8).toString('hex')}.trainlet-tmp`;
+  #temporaryOf(name) {
+    const unique = this.#randomBytes(8).toString('hex');
+    return `${encode(name)}.${this.#host}-${process.pid}-${unique}.trainlet-tmp`;
+  }
 
   /** Removes what killed writers have left. */
-  async function sweep() {
-    for (const file of await files()) {
+  async #sweep() {
+    for (const file of await this.#files()) {
       const [, encoded, where, pid] = /^([\w%-]+)\.([0-9a-f]{8})-(\d+)-[0-9a-f]{16}\.trainlet-tmp$/.exec(file) ?? [];
       const name = encoded && decode(encoded);
       if (!name || encode(name) !== encoded) continue;
-      const idle = await fs.stat(inFolder(file)).then(
+      const idle = await this.#fs.stat(this.#in(file)).then(
         ({ mtimeMs }) => Date.now() - mtimeMs,
         () => 0,
       );
-      if (idle > (where === host && isDead(Number(pid)) ? IDLE_MS : DAY_MS)) await remove(file).catch(() => {});
+      if (idle > (where === this.#host && isDead(Number(pid)) ? IDLE_MS : DAY_MS))
+        await this.#remove(file).catch(() => {});
     }
   }
-
-  return {
-    check(name) {
-      const { length } = encode(name);
-      if (length <= LONGEST_NAME) return;
-      throw invalid(
-        `the name '${name.slice(0, 20)}…' takes ${length} bytes of a file's name, ` +
-          `and may take ${LONGEST_NAME}: a to z, digits, - and _ take one each, every other byte three`,
-      );
-    },
-    pack: (bytes, meta) => seal(bytes, { meta }, MAGIC),
-    async save(name, sealed, keep) {
-      await sumUp(sealed);
-      const temporary = temporaryOf(name);
-      let version = 0;
-      await fs.mkdir(folder, { recursive: true }); // whoever removed it meanwhile
-      try {
-        await write(inFolder(temporary), sealed);
-        version = await publish(name, inFolder(temporary), keep);
-      } finally {
-        await remove(temporary).catch(() => {}); // swept later
-      }
-      await syncFolder();
-      await prune(name, version, keep)
-        .then(sweep)
-        .catch(() => {}); // what is saved is saved
-      return version;
-    },
-    versions: async (name) => (await lookAtAll(name)).map(({ name: _, ...version }) => version),
-    async read(name, { version }) {
-      const told = (/** @type {unknown} */ error) => {
-        if (isGone(error)) return undefined;
-        if (codeOf(error) === 'EIO') return 'cannot be read';
-        throw error;
-      };
-      const own = await read({ name, version, file: fileOf(name, version) }).catch(told);
-      if (own) return own;
-      const place = (await places(name)).find((found) => found.version === version); // in the format before, or gone
-      return place && (await read(place).catch(told));
-    },
-    list: () => lookAtAll(undefined, (all) => [...new Map(all.map((place) => [place.name, place])).values()]),
-    async total() {
-      const sizes = (await places()).map(({ file }) =>
-        fs.stat(inFolder(file)).then(
-          ({ size }) => size,
-          () => 0,
-        ),
-      );
-      return { count: sizes.length, bytes: (await Promise.all(sizes)).reduce((sum, size) => sum + size, 0) };
-    },
-    async delete(name) {
-      for (const { file, info } of await places(name)) {
-        await remove(file);
-        if (info) await remove(info);
-      }
-      await sweep();
-      await syncFolder();
-    },
-    persist: async () => true,
-  };
 }
 
 /** @param {number} pid of a process here */

@@ -8,10 +8,10 @@ import { CUT } from './envelope.js';
 import { codeOfFault } from './faults.js';
 import { checkId, checkLabel, ID, isRecord, newId, packSample, timeOf, unpackSample } from './sample.js';
 import { readSamples, writeSamples } from './sample-file.js';
-import { guard, openRoom } from './versions.js';
+import { guard, openBackend } from './versions.js';
 
 /** @import { Sample, SampleInfo, SampleStoreOptions, StoredSample, TypedArray } from '../types.js' */
-/** @import { Room } from './versions.js' */
+/** @import { Backend } from './versions.js' */
 /** @import { Entry } from './sample-file.js' */
 /** @import { Noted } from './sample.js' */
 
@@ -29,23 +29,23 @@ export async function openSamples(options) {
   if (features !== undefined && !(/** @type {any} */ (features)?.gather))
     throw invalid(`SampleStore.open: features is what FeatureStore.open gives, not ${nameOf(features)}`);
   const usual = { database: `trainlet-samples-${name}`, directory: `samples/${name}` };
-  const room = await openRoom({ directory: directory && `${directory}/${name}` }, usual);
-  return new Samples(room, { maxSamples, maxBytes }, features);
+  const backend = await openBackend({ directory: directory && `${directory}/${name}` }, usual);
+  return new Samples(backend, { maxSamples, maxBytes }, features);
 }
 
 export class Samples {
-  #room;
+  #backend;
   #most;
   #features;
   /** Writes go one after the other. @type {Promise<unknown>} */
   #turn = Promise.resolve();
 
   /**
-   * @param {Room} room @param {{ maxSamples: number, maxBytes: number }} most
+   * @param {Backend} backend @param {{ maxSamples: number, maxBytes: number }} most
    * @param {SampleStoreOptions['features']} [features]
    */
-  constructor(room, most, features) {
-    this.#room = room;
+  constructor(backend, most, features) {
+    this.#backend = backend;
     this.#most = most;
     this.#features = features;
   }
@@ -93,9 +93,9 @@ export class Samples {
   async delete(id) {
     checkId(id);
     return await this.#write(`sample '${id}' could not be deleted`, async () => {
-      const there = (await this.#room.versions(id)).length > 0;
+      const there = (await this.#backend.versions(id)).length > 0;
       if (there) await this.#deleteFeatures(id);
-      if (there) await this.#room.delete(id);
+      if (there) await this.#backend.delete(id);
       return there;
     });
   }
@@ -132,7 +132,7 @@ export class Samples {
     if (!(bytes instanceof Uint8Array)) throw invalid(`import: wanted a Uint8Array, not ${nameOf(bytes)}`);
     const entries = await readSamples(bytes.slice());
     return await this.#write('the samples could not be imported', async () => {
-      const known = new Set((await this.#room.list()).map(({ name }) => name));
+      const known = new Set((await this.#backend.list()).map(({ name }) => name));
       const fresh = entries.filter(({ id }) => !known.has(id));
       await this.#needRoom(
         fresh.length,
@@ -144,12 +144,12 @@ export class Samples {
   }
 
   persist() {
-    return guard('the storage could not be made persistent', () => this.#room.persist());
+    return guard('the storage could not be made persistent', () => this.#backend.persist());
   }
 
   /** @param {Entry} entry */
   async #put({ id, record, bytes }) {
-    await this.#room.save(id, this.#room.pack(bytes, record), 1);
+    await this.#backend.save(id, this.#backend.pack(bytes, record), 1);
   }
 
   /**
@@ -159,8 +159,8 @@ export class Samples {
    */
   async #read(id) {
     let reason;
-    for (const version of (await this.#room.versions(id)).reverse()) {
-      const stored = await this.#room.read(id, version);
+    for (const version of (await this.#backend.versions(id)).reverse()) {
+      const stored = await this.#backend.read(id, version);
       if (!stored) return await this.#read(id); // it was labelled anew meanwhile, or deleted
       if (typeof stored === 'string') reason ??= stored.replace(CUT, 'is cut short');
       else if (isRecord(stored.meta, stored.bytes.length)) return { record: stored.meta, bytes: stored.bytes };
@@ -175,7 +175,7 @@ export class Samples {
    * @returns {Promise<{ info: SampleInfo, version?: number }[]>}
    */
   async #all() {
-    const listed = await guard('the samples could not be listed', () => this.#room.list());
+    const listed = await guard('the samples could not be listed', () => this.#backend.list());
     const ours = listed.filter(({ name }) => ID.test(name));
     const found = await Promise.all(
       ours.map(async ({ name: id, version, bytes, meta }) => {
@@ -198,7 +198,7 @@ export class Samples {
     for (const { info, version } of listed) {
       const { id, bytes: size, addedAt: savedAt } = info;
       const found = await guard(`sample '${id}' could not be loaded`, async () => {
-        const stored = version && (await this.#room.read(id, { version, bytes: size, savedAt }));
+        const stored = version && (await this.#backend.read(id, { version, bytes: size, savedAt }));
         if (typeof stored === 'object' && isRecord(stored.meta, stored.bytes.length))
           return { record: stored.meta, bytes: stored.bytes };
         return await this.#read(id);
@@ -211,7 +211,7 @@ export class Samples {
   /** Refuses what goes past the bounds: nothing is dropped for it. @param {number} count @param {number} bytes */
   async #needRoom(count, bytes) {
     const { maxSamples, maxBytes } = this.#most;
-    const held = await this.#room.total();
+    const held = await this.#backend.total();
     const full = held.count + count > maxSamples ? `${maxSamples} samples` : `${maxBytes} bytes`;
     if (held.count + count <= maxSamples && held.bytes + bytes <= maxBytes) return;
     throw new TrainletError(

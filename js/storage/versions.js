@@ -3,7 +3,7 @@
 import { checkKeys, checkWhole, invalid, sentenceOf, TrainletError } from '../base/errors.js';
 import { bytesOf } from '../base/tensor.js';
 import { codeOfFault } from './faults.js';
-import { hasDatabases, openDatabase } from './indexeddb.js';
+import { Database, hasDatabases } from './indexeddb.js';
 
 /** @import { TypedArray } from '../types.js' */
 
@@ -16,7 +16,7 @@ import { hasDatabases, openDatabase } from './indexeddb.js';
 
 /**
  * @template [Packed=any]
- * @typedef {object} Room where the versions of checkpoints live
+ * @typedef {object} Backend that keeps versions of checkpoints
  * @property {(name: string) => void} [check] throws for a name that it cannot hold
  * @property {(bytes: Uint8Array, meta: Record<string, unknown>) => Packed} pack a copy, made at once
  * @property {(name: string, packed: Packed, keep: number) => Promise<number>} save gives the version
@@ -30,22 +30,22 @@ import { hasDatabases, openDatabase } from './indexeddb.js';
  */
 
 export class Versions {
-  #room;
+  #backend;
   #keep;
   /** Writes go one after the other. @type {Promise<unknown>} */
   #turn = Promise.resolve();
 
-  /** @param {Room} room @param {number} keep */
-  constructor(room, keep) {
-    this.#room = room;
+  /** @param {Backend} backend @param {number} keep */
+  constructor(backend, keep) {
+    this.#backend = backend;
     this.#keep = keep;
   }
 
   /** @param {string} name @param {Uint8Array} bytes @param {Record<string, unknown>} [meta] */
   save(name, bytes, meta = {}) {
     return this.#write(name, 'saved', () => {
-      const packed = this.#room.pack(viewOf(name, bytes), meta);
-      return () => this.#room.save(name, packed, this.#keep);
+      const packed = this.#backend.pack(viewOf(name, bytes), meta);
+      return () => this.#backend.save(name, packed, this.#keep);
     });
   }
 
@@ -59,28 +59,28 @@ export class Versions {
   /** @param {string} name */
   async versions(name) {
     this.#check(name);
-    return await guard(`the versions of '${name}' could not be listed`, () => this.#room.versions(name));
+    return await guard(`the versions of '${name}' could not be listed`, () => this.#backend.versions(name));
   }
 
   list() {
     return guard('the checkpoints could not be listed', async () =>
-      (await this.#room.list()).map(({ name, bytes, savedAt }) => ({ name, bytes, savedAt })),
+      (await this.#backend.list()).map(({ name, bytes, savedAt }) => ({ name, bytes, savedAt })),
     );
   }
 
   /** @param {string} name */
   delete(name) {
-    return this.#write(name, 'deleted', () => () => this.#room.delete(name));
+    return this.#write(name, 'deleted', () => () => this.#backend.delete(name));
   }
 
   persist() {
-    return guard('the storage could not be made persistent', () => this.#room.persist());
+    return guard('the storage could not be made persistent', () => this.#backend.persist());
   }
 
   /** @param {unknown} name */
   #check(name) {
     checkName(name);
-    this.#room.check?.(/** @type {string} */ (name));
+    this.#backend.check?.(/** @type {string} */ (name));
   }
 
   /**
@@ -106,10 +106,10 @@ export class Versions {
    */
   async #newestWhole(name, wanted) {
     const skipped = [];
-    for (const found of (await this.#room.versions(name)).reverse()) {
+    for (const found of (await this.#backend.versions(name)).reverse()) {
       const { version } = found;
       if (wanted !== undefined && version !== wanted) continue;
-      const stored = await this.#room.read(name, found);
+      const stored = await this.#backend.read(name, found);
       if (!stored) return await this.#newestWhole(name, wanted); // another writer has newer ones now
       if (typeof stored !== 'string') return { ...stored, version, skipped };
       skipped.push({ version, reason: stored });
@@ -126,7 +126,7 @@ export async function openVersions(options) {
   const { database, directory, keep = 2 } = options;
   checkWhole('keep', keep, 1);
   return new Versions(
-    await openRoom({ database, directory }, { database: 'trainlet', directory: 'checkpoints' }),
+    await openBackend({ database, directory }, { database: 'trainlet', directory: 'checkpoints' }),
     keep,
   );
 }
@@ -134,25 +134,24 @@ export async function openVersions(options) {
 /**
  * @param {{ database?: string, directory?: string }} place that was asked for
  * @param {{ database: string, directory: string }} usual
- * @returns {Promise<Room>}
+ * @returns {Promise<Backend>}
  */
-export async function openRoom({ database, directory }, usual) {
+export async function openBackend({ database, directory }, usual) {
   const [browser, node] = [hasDatabases(), globalThis.process?.versions?.node];
-  if (browser && directory === undefined) return await roomInDatabase(database ?? usual.database);
+  if (browser && directory === undefined) return await openDatabase(database ?? usual.database);
   if (browser && !node) throw unfit('a directory is for Node; in a browser give a database');
   if (database !== undefined || !node) throw unfit('there is no IndexedDB here');
-  return await roomInFolder(directory ?? usual.directory);
+  return await openFolder(directory ?? usual.directory);
 }
 
-/** @param {string} database */
-const roomInDatabase = (database) =>
-  guard(`the database '${database}' could not be opened`, () => openDatabase(database));
+/** @param {string} name */
+const openDatabase = (name) => guard(`the database '${name}' could not be opened`, () => Database.open(name));
 
-/** @param {string} folder */
-async function roomInFolder(folder) {
-  const { openFolder } = await import('./folder.js'); // which a bundler leaves out of what is for browsers
-  if (!openFolder) throw unfit('this build is for browsers, where there are no folders');
-  return await guard(`the folder ${folder} could not be made`, () => openFolder(folder));
+/** @param {string} directory */
+async function openFolder(directory) {
+  const { Folder } = await import('./folder.js'); // which a bundler leaves out of what is for browsers
+  if (!Folder) throw unfit('this build is for browsers, where there are no folders');
+  return await guard(`the folder ${directory} could not be made`, () => Folder.open(directory));
 }
 
 /** @param {string} message */
