@@ -6,6 +6,6 @@
  * exactly. */
 enum { EXACT_PRODUCTS = 256 };
 
-/* float32 of x less its zero point (NULL: none), which is one number, or one for each place of the axis with so many
- * dims after it. */
-Value *integer_centered(Compose *c, Value *x, Value *point, int axis_from_end);
+/* x less its zero point (NULL: none) in that type; the point is one number, or one for each place of the axis with so
+ * many dims after it. */
+Value *integer_centered(Compose *c, Value *x, Value *point, DType type, int axis_from_end);

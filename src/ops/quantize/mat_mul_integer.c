@@ -9,9 +9,11 @@ static Status mat_mul_integer_compose(Compose *c) {
   Value *w = c->node->in[1];
   Dim depth = x->shape.rank ? x->shape.dim[x->shape.rank - 1] : 1;
   if (!dim_is_number(depth)) depth = w->shape.rank ? w->shape.dim[w->shape.rank > 1 ? w->shape.rank - 2 : 0] : 1;
-  if (!dim_is_number(depth)) TRY(node_want_number(c->node, 0, x->shape.rank - 1));
-  Value *a = integer_centered(c, x, compose_in(c, 2), x->shape.rank > 1),
-        *b = integer_centered(c, w, compose_in(c, 3), 0), *y = NULL;
+  if (!dim_is_number(depth) && g->waiting.tries) return node_want_number(c->node, 0, x->shape.rank - 1);
+  DType type = dim_is_number(depth) ? DTYPE_FLOAT32 : DTYPE_INT32; /* slower, but exact for any inner size */
+  Value *a = integer_centered(c, x, compose_in(c, 2), type, x->shape.rank > 1),
+        *b = integer_centered(c, w, compose_in(c, 3), type, 0), *y = NULL;
+  if (type == DTYPE_INT32) return compose_done(c, emit(g, "MatMul", a, b));
   int64_t of_a = -1, of_b = w->shape.rank > 1 ? -2 : -1;
   for (int64_t at = 0; at == 0 || at < depth; at += EXACT_PRODUCTS) {
     Value *from = emit_ints(g, &at, 1), *to = emit_ints(g, (int64_t[]){at + EXACT_PRODUCTS}, 1);
@@ -86,6 +88,7 @@ OPERATOR(mat_mul_integer) = {
     .cases = CASES({"u8[4,3]:0..255 u8[3,2]:0..255 u8[]=12 u8[]=3", .no_grad = "ints"},
                    {"u8[2,300]:0..255 i8[300,2]:-128..127", .no_grad = "ints"},
                    {"u8[2,3]:0..255 u8[3,2]:0..255 u8[2]=12,7 u8[2]=3,9", .no_grad = "ints"},
+                   {"u8[300]:250..255 i8[2,300,3]:-128..127 u8[]=3", .no_grad = "ints"},
                    {"u8[3,9]:0..255 i8[9,21]:-128..127 u8[]=130", .no_grad = "ints"},
                    {"i8[2,2,8]:-128..127 u8[8,33]:0..255 i8[1]=-7 u8[33]=3,255,0,128,77*", .no_grad = "ints"},
                    {"u8[9,5]:0..255 u8[5,300]:0..255 - u8[]=200", .no_grad = "ints"}),

@@ -5,7 +5,7 @@
 static Value *weight(Compose *c, int i, int scale) {
   Graph *g = c->graph;
   Value **in = c->node->in, *apart = emit_ints(g, (int64_t[]){0, 1, -1}, 3);
-  Value *y = integer_centered(c, in[i], emit(g, "Reshape", in[scale + 1], apart), 0);
+  Value *y = integer_centered(c, in[i], emit(g, "Reshape", in[scale + 1], apart), DTYPE_FLOAT32, 0);
   y = emit(g, "Mul", y, emit(g, "Reshape", in[scale], apart));
   return emit_with(g, "Transpose", ATTRS(attr_of_ints("perm", (int64_t[]){0, 2, 1}, 3)), y);
 }
