@@ -56,7 +56,7 @@ def attention_onnx(x, a):
         hidden = either(hidden, ~later(q, k, before - a["left_window_size"] - 1))
     if a.get("right_window_size", -1) >= 0:
         hidden = either(hidden, later(q, k, before + a["right_window_size"]))
-    if mask is not None and mask.shape[-1] < k.shape[2]:
+    if mask is not None and 1 < mask.shape[-1] < k.shape[2]:  # PyTorch repeats a single column
         mask = F.pad(mask, (0, k.shape[2] - mask.shape[-1]), value=-math.inf if mask.is_floating_point() else False)
     bias = mask if mask is not None and mask.is_floating_point() else None
     if mask is not None and bias is None:

@@ -21,22 +21,32 @@ static void hide_far(Compose *c, AttentionPieces *p, Value *rows, const char *si
   p->hidden = attention_either(c, p->hidden, emit(g, "Greater", distance, emit_ints(g, &size, 1)));
 }
 
-/* A mask may have fewer columns than there are keys: it does not let the others be seen. Before both are known, a
- * training graph takes them to be as many. */
+/* The number of columns that the mask lacks: 0 if it has a single one, which is repeated. */
+static Value *lacking(Compose *c, Value *mask, Value *k) {
+  Graph *g = c->graph;
+  Value *columns = compose_dim(c, mask, mask->shape.rank - 1, true),
+        *lacks = emit(g, "Sub", compose_dim(c, k, 2, true), columns), *none = emit_ints(g, (int64_t[]){0}, 1);
+  return emit(g, "Where", emit(g, "Equal", columns, emit_ints(g, (int64_t[]){1}, 1)), none,
+              emit(g, "Max", lacks, none));
+}
+
+/* A mask may have fewer columns than there are keys: it does not let the others be seen. */
 static Value *padded(Compose *c, Value *mask, Value *k) {
   if (!mask || !k || !mask->shape.rank) return mask;
   Graph *g = c->graph;
   int rank = mask->shape.rank;
   int64_t pads[2 * RANK_MAX] = {0};
   Dim columns = mask->shape.dim[rank - 1], keys = k->shape.dim[2];
-  bool known = dim_is_number(columns) && dim_is_number(keys);
-  if (!known && columns != keys && g->waiting.tries)
+  bool known = dim_is_number(columns) && dim_is_number(keys), bools = mask->type == DTYPE_BOOL;
+  if (columns == keys || columns == 1 || (known && columns > keys)) return mask;
+  if (!known && g->waiting.tries)
     node_await(c->node, dim_is_number(keys) ? 3 : 1, "whether its mask has a column for each key must be known");
-  if (!known || columns >= keys || columns == 1) return mask;
-  pads[2 * rank - 1] = keys - columns;
-  bool bools = mask->type == DTYPE_BOOL;
-  Value *seen = bools ? compose_cast(c, mask, DTYPE_FLOAT32) : mask,
-        *wide = emit(g, "Pad", seen, emit_ints(g, pads, 2 * rank), emit_float(g, bools ? 0 : -INFINITY));
+  if (known) pads[2 * rank - 1] = keys - columns;
+  Value *widths = known ? emit_ints(g, pads, 2 * rank)
+                        : emit_with(g, "Concat", ATTRS(attr_of_int("axis", 0)), emit_ints(g, pads, 2 * rank - 1),
+                                    lacking(c, mask, k)),
+        *seen = bools ? compose_cast(c, mask, DTYPE_FLOAT32) : mask,
+        *wide = emit(g, "Pad", seen, widths, emit_float(g, bools ? 0 : -INFINITY));
   return bools ? compose_cast(c, wide, DTYPE_BOOL) : wide;
 }
 
@@ -115,6 +125,9 @@ OPERATOR(attention_onnx) = {
                    {"f32[2,3,2,4] f32[2,3,6,4] f32[2,3,6,5] - - - i64[2]=5,3", "is_causal=1", 24},
                    {"f32[1,2,4,4] f32[1,2,6,4] f32[1,2,6,5]", "left_window_size=2 right_window_size=1", 25},
                    {"f32[1,2,3,4] f32[1,2,4,4] f32[1,2,4,4] bool[3,4]=1,0,1,1,0,0,0,0,0,1,1,0", NULL, 25},
+                   {"f32[1,2,3,4] f32[1,2,5,4] f32[1,2,5,4] f32[2,3,3]", NULL, 25},
+                   {"f32[1,2,3,4] f32[1,2,5,4] f32[1,2,5,4] bool[3,2]", NULL, 25},
+                   {"f32[1,2,3,4] f32[1,2,5,4] f32[1,2,5,4] bool[3,1]", NULL, 25},
                    {"f32[1,2,3,4] f32[1,2,4,4] f32[1,2,4,4] f32[3,3]=0.5,0,0,-inf,-inf,-inf,-inf,0,1", "is_causal=1",
                     25}),
 };

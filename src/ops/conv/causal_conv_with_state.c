@@ -18,21 +18,45 @@ static Status check(const Node *n, bool *silu) {
   return node_fail(n, STATUS_UNSUPPORTED_OP, "activation is '%.40s', it must be silu, swish or none", activation);
 }
 
+/* Each channel is a group of a Conv. */
+static Value *conv(Compose *c, Value *x, Dim channels, Value *bias) {
+  AttrList group = ATTRS(attr_of_int("group", channels));
+  Value *w = c->node->in[1];
+  return bias ? emit_with(c->graph, "Conv", group, x, w, bias) : emit_with(c->graph, "Conv", group, x, w);
+}
+
+/* Multiplies each channel's kernel, a row, by its windows, the columns. The bias is the weight of a 1 before them: Conv
+ * adds it first, too. */
+static Value *window_products(Compose *c, Value *x, Value *bias) {
+  Graph *g = c->graph;
+  Value *w = c->node->in[1], *tap = compose_range(c, compose_dim(c, w, 2, false)),
+        *at = emit(g, "Add", emit(g, "Reshape", tap, emit_ints(g, (int64_t[]){-1, 1}, 2)),
+                   compose_range(c, compose_dim(c, c->node->in[0], 2, false))),
+        *windows = emit_with(g, "Gather", ATTRS(attr_of_int("axis", 2)), x, at);
+  if (bias) {
+    Value *front = emit_ints(g, (int64_t[]){0, 0, 1, 0, 0, 0, 0, 0}, 8);
+    windows = emit(g, "Pad", windows, front, compose_number(c, x, 1));
+    bias = emit(g, "Reshape", bias, emit_ints(g, (int64_t[]){-1, 1, 1}, 3));
+    w = emit_with(g, "Concat", ATTRS(attr_of_int("axis", 2)), bias, w);
+  }
+  return emit(g, "Reshape", emit(g, "MatMul", w, windows), emit_ints(g, (int64_t[]){0, 0, -1}, 3));
+}
+
 static Status causal_conv_compose(Compose *c) {
   Graph *g = c->graph;
   Value **in = c->node->in, *past = compose_in(c, 3), *bias = compose_in(c, 2);
   bool silu;
   TRY(check(c->node, &silu));
-  int known = dim_is_number(in[0]->shape.dim[1]) ? 0 : 1; /* of the two that have the channels */
-  TRY(node_want_number(c->node, known, !known));
-  AttrList group = ATTRS(attr_of_int("group", in[known]->shape.dim[!known]));
+  int from = dim_is_number(in[0]->shape.dim[1]) ? 0 : 1; /* of the two that have the channels */
+  Dim channels = in[from]->shape.dim[!from];
+  if (g->waiting.tries) TRY(node_want_number(c->node, from, !from));
   Value *zeros = emit_ints(g, (int64_t[]){0, 0}, 2), *axis = emit_ints(g, (int64_t[]){2}, 1),
         *before = emit(g, "Sub", compose_dim(c, in[1], 2, true), emit_ints(g, (int64_t[]){1}, 1));
   AttrList along = ATTRS(attr_of_int("axis", past ? 2 : 0));
   Value *x = past ? emit_with(g, "Concat", along, past, in[0])
                   : emit(g, "Pad", in[0],
                          emit_with(g, "Concat", along, zeros, before, zeros, emit_ints(g, (int64_t[]){0}, 1))),
-        *y = bias ? emit_with(g, "Conv", group, x, in[1], bias) : emit_with(g, "Conv", group, x, in[1]);
+        *y = dim_is_number(channels) ? conv(c, x, channels, bias) : window_products(c, x, bias);
   if (silu) y = emit_with(g, "QuickGelu", ATTRS(attr_of_float("alpha", 1)), y);
   if (c->node->out_count > 1)
     c->out[1] = emit(g, "Slice", x, emit(g, "Sub", compose_dim(c, x, 2, true), before),
@@ -50,6 +74,6 @@ OPERATOR(causal_conv_with_state) = {
     .compose = causal_conv_compose,
     .cases = CASES({"f32[2,3,5] f32[3,1,3]", NULL, 27, 2, .no_grad = "also of its second output"},
                    {"f32[2,3,5] f32[3,1,3] f32[3] f32[2,3,2]", "activation=silu", 27},
-                   {"f32[1,2,4] f32[2,1,1]", "activation=swish", 27},
+                   {"f32[2,5,9] f32[5,1,7] f32[5]", NULL, 27}, {"f32[1,2,4] f32[2,1,1]", "activation=swish", 27},
                    {"f32[1,2,1] f32[2,1,4] - f32[1,2,3]", NULL, 27, 2, .no_grad = "also of its second output"}),
 };
