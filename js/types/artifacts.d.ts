@@ -117,7 +117,8 @@ export interface ArtifactOptions extends EngineOptions {
   /**
    * Numbers for the free dims of the model's inputs, by their names, as `{ batch: 1, height: 224 }`; `x[2]` is dim 2 of
    * input `x` if the file gives that no name. They are set before the graph is read, so that operators train that need
-   * the number (GatherND the last dim of its indices, say). The artifacts are for these numbers alone.
+   * the number (GatherND the last dim of its indices, if the file declares no rank of its output). The artifacts are
+   * for these numbers alone.
    * `invalid-argument`: no input has such a dim (the error lists those that there are); not a whole number of at least
    * 1; a model in ORT format. Default: none.
    */

@@ -38,6 +38,7 @@ Status onnx_outputs_read(OnnxReader *r);
 Status onnx_names_reserve(Graph *g, const Onnx__GraphProto *from);
 Status onnx_told_read(OnnxReader *r);                                     /* Value.told, of initializers read before */
 Status onnx_told_read_module(OnnxReader *r, const Onnx__NodeProto *next); /* Graph.module */
+Status onnx_told_read_rank(OnnxReader *r, const Onnx__NodeProto *next);   /* RANK_KEY */
 Status onnx_told_read_node(OnnxReader *r, const Onnx__NodeProto *from);   /* notes on gradients */
 const char *onnx_told_note(const Onnx__NodeProto *n, const char *key);    /* NULL: there is none */
 const char *onnx_told_origins(const Onnx__ValueInfoProto *from);          /* the names that it was computed from */

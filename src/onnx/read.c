@@ -444,6 +444,7 @@ Status onnx_body_read(Reader *r) {
     if (r->trains) TRY(onnx_undo(r, r->from->node[i], &done));
     if (done) continue;
     TRY(onnx_told_read_module(r, r->from->node[i]));
+    TRY(onnx_told_read_rank(r, r->from->node[i]));
     TRY(read_node(r, r->from->node[i]));
     read_folded(r, r->from->node[i]);
     TRY(onnx_told_read_node(r, r->from->node[i]));

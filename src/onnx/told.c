@@ -5,6 +5,8 @@
  *
  * Of a node, in which module it was, which row of an embedding is no example's, and what is detached.
  *
+ * The rank of a GatherND's output, which any file declares, counts where its inputs leave it open.
+ *
  * PyTorch's exporter by TorchScript notes nothing, but an initializer that it did not compute keeps its path in the
  * module, such as 'encoder.pos_embed'.
  *
@@ -190,6 +192,30 @@ Status onnx_told_read_node(OnnxReader *r, const Onnx__NodeProto *from) {
   if (is_detached(from, call ? call : "")) return notes_add(r->graph, DETACHED_KEY, v->name, "");
   const char *padding = call && strcmp(from->op_type, "Gather") == 0 ? padding_in(r, call) : NULL;
   return padding ? notes_add(r->graph, PADDING_KEY, v->name, padding) : STATUS_OK;
+}
+
+static const Onnx__ValueInfoProto *named(Onnx__ValueInfoProto *const *list, size_t count, const char *name) {
+  for (size_t i = 0; i < count; i++)
+    if (list[i]->name && strcmp(list[i]->name, name) == 0) return list[i];
+  return NULL;
+}
+
+/* The shape that the file declares of a value that a node makes; NULL: none. */
+static const Onnx__TensorShapeProto *declared_shape(const Onnx__GraphProto *from, const char *name) {
+  const Onnx__ValueInfoProto *value = named(from->output, from->n_output, name);
+  if (!value) value = named(from->value_info, from->n_value_info, name);
+  const Onnx__TypeProto *type = value ? value->type : NULL;
+  return type && type->value_case == ONNX__TYPE_PROTO__VALUE_TENSOR_TYPE ? type->tensor_type->shape : NULL;
+}
+
+Status onnx_told_read_rank(OnnxReader *r, const Onnx__NodeProto *next) {
+  if (strcmp(next->op_type, "GatherND") != 0 || next->n_input < 2 || next->n_output < 1) return STATUS_OK;
+  const char *name = next->output[0];
+  const Value *at = graph_find(r->graph, next->input[1]);
+  const Onnx__TensorShapeProto *shape = declared_shape(r->from, name);
+  bool open = at && at->shape.rank && !dim_is_number(at->shape.dim[at->shape.rank - 1]);
+  if (!open || !shape || shape->n_dim > RANK_MAX || notes_find(r->graph, RANK_KEY, name)) return STATUS_OK;
+  return notes_add(r->graph, RANK_KEY, name, (char[]){(char)('0' + shape->n_dim), 0});
 }
 
 /* A tool may have written a file of the exporter by dynamo without its notes: 'val_12' is a constant that it made up,

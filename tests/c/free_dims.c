@@ -4,6 +4,7 @@
  *   test_free_dims [Op …]   all operators, or those named
  */
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -14,36 +15,7 @@
 
 enum { TENSORS_MAX = OUTPUTS_MAX + OPCASE_INPUTS };
 
-static int runs, gradients, refusals;
-
-/* Refusals of training graphs, which must be whole before there are numbers: a graph that only runs waits for these.
- * With a number for the dim that the sentence names (freeDimensionOverrides), or where it names none for all of them,
- * each trains. */
-static struct {
-  const char *op, *words, *reason;
-  int count;
-} allowed[] = {
-    {"GatherND", "dimension", "the output's rank depends on the last dim of its indices"},
-    {"CausalConvWithState", "dimension", "the channels become an attribute of Conv"},
-    {"ConvInteger", "dimension", "the kernel's size decides into how many exact parts it is cut"},
-    {"MatMulInteger", "dimension", "the inner size decides into how many exact parts it is cut"},
-    {"QLinearMatMul", "dimension", "the inner size decides into how many exact parts it is cut"},
-    {"QGemm", "dimension", "the inner size decides into how many exact parts it is cut"},
-    {"Attention", "do not broadcast", "a mask with fewer columns than keys is taken to have as many"},
-    {"Attention", "inner sizes differ", "a mask with fewer columns than keys is taken to have as many"},
-};
-
-static bool may_refuse(const OpCase *c, Symbols symbols, const char *text) {
-  for (size_t i = 0; i < sizeof allowed / sizeof *allowed && symbols != SYMBOLS_DEFERRED; i++)
-    if (strcmp(allowed[i].op, c->op->name) == 0 && strstr(text, allowed[i].words)) return allowed[i].count++, true;
-  return false;
-}
-
-static void every_allowance_is_used(const void *argument) {
-  (void)argument;
-  for (size_t i = 0; i < sizeof allowed / sizeof *allowed; i++)
-    check(allowed[i].count > 0, "%s need not refuse: %s", allowed[i].op, allowed[i].reason);
-}
+static int runs, gradients;
 
 /* Outputs, then gradients by input. */
 typedef struct Tensors {
@@ -160,52 +132,15 @@ static void compare(const OpCase *c, const char *way, const Tensors *fixed, cons
   }
 }
 
-/* True if it trains; checks that it does so as with fixed dims. Else `refused` gets the sentence. */
-static bool trains(const OpCase *c, const char *way, Symbols symbols, unsigned from, const Tensors *fixed,
-                   Error *refused) {
+static void check_freed(const OpCase *c, const char *way, Symbols symbols, unsigned from, const Tensors *fixed) {
   Probe p = {.c = c, .from = from};
   Tensors freed = {0};
-  bool bound = build(&p, symbols) && bind(&p, fixed);
-  *refused = p.error;
-  if (bound && run(&p, &freed)) compare(c, way, fixed, &freed);
-  tensors_free(&freed);
-  arena_free(&p.arena);
-  return bound;
-}
-
-/* The dim that the sentence names, or all. */
-static void add_numbers(const OpCase *c, const char *sentence, char numbers[400]) {
-  char name[20] = "";
-  const char *dim = strstr(sentence, "dimension ");
-  size_t at = strlen(numbers);
-  if (dim &&
-      sscanf(dim, "dimension %*d of input %*d ('%19[^']') must be a number: freeDimensionOverrides", name) == 1) {
-    snprintf(numbers + at, 400 - at, "%s ", name);
-    return;
-  }
-  for (int i = 0; i < c->in_count; i++)
-    for (int d = 0; d < c->in[i].shape.rank; d++)
-      at += (size_t)snprintf(numbers + at, 400 - at, "F%d_%d D%lld ", i, d, (long long)c->in[i].shape.dim[d]);
-}
-
-static void check_freed(const OpCase *c, const char *way, Symbols symbols, unsigned from, const Tensors *fixed) {
-  Error error;
-  OpCase numbered = *c;
-  char numbers[400] = " ";
   runs++;
   gradients += from != 0;
-  if (trains(c, way, symbols, from, fixed, &error)) return;
-  if (!may_refuse(c, symbols, error.text)) {
-    check(false, "%s: %s: %s", c->key, way, error.text);
-    return;
-  }
-  refusals++;
-  numbered.numbers = numbers;
-  for (int i = 0; i < OPCASE_INPUTS; i++) {
-    add_numbers(c, error.text, numbers);
-    if (trains(&numbered, way, symbols, from, fixed, &error)) return;
-  }
-  check(false, "%s: %s, with numbers for%s: %s", c->key, way, numbers, error.text);
+  if (check(build(&p, symbols) && bind(&p, fixed), "%s: %s: %s", c->key, way, p.error.text) && run(&p, &freed))
+    compare(c, way, fixed, &freed);
+  tensors_free(&freed);
+  arena_free(&p.arena);
 }
 
 static bool run_fixed(const OpCase *c, unsigned from, Tensors *out) {
@@ -222,8 +157,9 @@ static unsigned float_outputs(const OpCase *c, const Tensors *fixed) {
   return from;
 }
 
-static void check_case(const OpCase *c) {
+static void check_case(OpCase *c) {
   Tensors forward = {0}, both = {0};
+  char rank[12];
   if (!check(run_fixed(c, 0, &forward), "%s: cannot run", c->key)) return;
   unsigned from = float_outputs(c, &forward);
   if (from && !run_fixed(c, from, &both)) from &= 1;
@@ -232,6 +168,8 @@ static void check_case(const OpCase *c) {
   for (int i = OUTPUTS_MAX; i < TENSORS_MAX; i++) any |= both.data[i] != NULL;
   if (!any) from = 0;
   const Tensors *fixed = from ? &both : &forward;
+  snprintf(rank, sizeof rank, "%d", fixed->shape[0].rank);
+  c->rank = rank; /* GatherND needs it where the last dim of its indices is free */
   check_freed(c, "equal dims as one symbol", SYMBOLS_ALL, from, fixed);
   check_freed(c, "all dims free", SYMBOLS_APART, from, fixed);
   if (!(c->op->flags & OP_RANDOM)) /* Dropout drops nothing there */
@@ -268,7 +206,6 @@ int main(int argc, char **argv) {
   for (int i = 0; op_at(i); i++)
     if (is_wanted(op_at(i)->name, argc - 1, argv + 1) && !is_of_bound_graphs(op_at(i)))
       test_run(op_at(i)->name, check_op, op_at(i));
-  if (argc == 1) TEST(every_allowance_is_used);
-  printf("%d runs, %d with gradients, %d refused until a dim is a number\n", runs, gradients, refusals);
+  printf("%d runs, %d with gradients\n", runs, gradients);
   return test_finish();
 }

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "batch.h"
+#include "graph/notes.h"
 
 static const char *const input_names[OPCASE_INPUTS] = {"in0", "in1", "in2",  "in3",  "in4",  "in5",  "in6",  "in7",
                                                        "in8", "in9", "in10", "in11", "in12", "in13", "in14", "in15"};
@@ -233,13 +234,6 @@ static const char *symbol_of(const OpCase *c, int i, int d, Symbols symbols, Are
   return arena_print(arena, "F%d_%d", i, d);
 }
 
-static bool is_numbered(const OpCase *c, const char *symbol) {
-  const char *at = c->numbers ? strstr(c->numbers, symbol) : NULL;
-  size_t length = strlen(symbol);
-  while (at && (at[-1] != ' ' || at[length] != ' ')) at = strstr(at + 1, symbol);
-  return at != NULL;
-}
-
 Graph *opcase_build(const OpCase *c, Arena *arena, Error *error, Symbols symbols) {
   static const Rng rng = {.seed = 20240607, .step = 3};
   Graph *g = graph_new(arena, error);
@@ -254,12 +248,12 @@ Graph *opcase_build(const OpCase *c, Arena *arena, Error *error, Symbols symbols
     if (c->in[i].absent) continue;
     Shape shape = c->in[i].shape;
     for (int d = 0; d < shape.rank && opcase_is_fed(c, i); d++)
-      if (is_free(c, i, d, symbols) && !is_numbered(c, symbol_of(c, i, d, symbols, arena)))
-        shape.dim[d] = graph_symbol(g, symbol_of(c, i, d, symbols, arena));
+      if (is_free(c, i, d, symbols)) shape.dim[d] = graph_symbol(g, symbol_of(c, i, d, symbols, arena));
     in[i] = c->in[i].constant ? graph_constant(g, input_names[i], c->in[i].type, &shape, c->in[i].data)
                               : graph_value(g, input_names[i], c->in[i].type, &shape, VALUE_INPUT);
     if (!in[i] || (!c->in[i].constant && graph_add_input(g, in[i]) != STATUS_OK)) return NULL;
   }
+  if (c->rank && notes_add(g, RANK_KEY, *output_names, c->rank) != STATUS_OK) return NULL;
   Added added = {c->op, "tested", in, c->in_count, output_names, opcase_outputs(c), c->attrs, c->attr_count};
   return graph_add(g, &added) == STATUS_OK ? g : NULL;
 }

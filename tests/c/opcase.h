@@ -23,9 +23,9 @@ typedef struct OpCase {
   int in_count;
   Attr attrs[OPCASE_ATTRS];
   int attr_count;
-  Arena arena;         /* of the data and attributes */
-  const char *numbers; /* symbols that are numbers all the same, as " F0_1 D7 "; NULL: none */
-  char problem[160];   /* why the text is not understood, "" when it is */
+  Arena arena;       /* of the data and attributes */
+  const char *rank;  /* of output 0, as a file declares it; NULL: it does not */
+  char problem[160]; /* why the text is not understood, "" when it is */
 } OpCase;
 
 bool opcase_parse(const Op *op, const Case *text, OpCase *out);

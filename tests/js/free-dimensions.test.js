@@ -16,8 +16,8 @@ const AT = ['picks', 'depth'];
 const NAMELESS = message();
 const MINUS = message([1, -1]);
 
-/** y = GatherND(x · w, at): how many dims y has depends on the last dim of `at`. */
-function picking(x = FREE, at = AT) {
+/** y = GatherND(x · w, at): how many dims y has depends on the last dim of `at`, if the file does not say it of y. */
+function picking(x = FREE, at = AT, y) {
   const graph = message(
     [1, node('MatMul', ['x', 'w'], 'h')],
     [1, node('GatherND', ['h', 'at'], 'y')],
@@ -25,7 +25,7 @@ function picking(x = FREE, at = AT) {
     [5, weight('w', [4, 3], 4, 1)],
     [11, input('x', 1, x)],
     [11, input('at', 7, at)],
-    [12, info('y', 1, ['picks'])],
+    [12, y ? info('y', 1, y) : message([1, 'y'], [2, message([1, message([1, 1])])])],
   );
   return message([1, 8], [7, graph], [8, message([1, ''], [2, 17])]);
 }
@@ -60,6 +60,13 @@ test('an operator that needs the number of a dim names it, and trains with it as
   await assert.rejects(make(picking()), { code: 'unsupported-op', message });
   assert.deepEqual(await losses(await make(picking(), { depth: 2 })), fixed);
   assert.ok(fixed.at(-1) < fixed[0]);
+});
+
+test('the rank that the file declares of a GatherND tells how many numbers name a slice', async () => {
+  assert.deepEqual(await losses(await make(picking(FREE, AT, ['picks']))), fixed);
+  const { trainModel } = await make(picking(FREE, AT, ['picks']));
+  assert.match(new TextDecoder('latin1').decode(trainModel), /trainlet\.ranks.*y 1/s);
+  await assert.rejects(make(picking(FREE, AT, ['picks', 1, 2, 3])), { message: /GatherND.*'depth'.*must be a number/ });
 });
 
 test('a name means each dim of that name, the others stay free', async () => {
