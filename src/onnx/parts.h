@@ -46,10 +46,15 @@ const char *onnx_told_origins(const Onnx__ValueInfoProto *from);          /* the
 Status onnx_told_read_loop(OnnxReader *r, const Onnx__NodeProto *from, Attr **attrs, int *count);
 /* The parameter that v is, or from which it was computed; NULL where the file does not say. */
 const Placeholder *onnx_told_placeholder(const OnnxReader *r, const Value *v);
+const Placeholder *onnx_told_target(const OnnxReader *r, const char *target);
 
 /* Before node n is read: gives it the parameters that PyTorch's exporters have merged with others or dropped. `done`:
  * the node only stood for one. */
 Status onnx_undo(OnnxReader *r, Onnx__NodeProto *n, bool *done);
+/* The parameter p, which was merged with v: the one that is there, or a new one; v itself where p has other numbers. */
+Value *onnx_undo_parameter(OnnxReader *r, Value *v, const Placeholder *p);
+/* When all nodes are read: computes apart what the exporter computes once for several layers (merged.c). */
+Status onnx_split_merged(OnnxReader *r);
 /* Graph.lost, when all nodes are read. */
 void onnx_undo_find_lost(OnnxReader *r);
 const char *onnx_node_title(const Onnx__NodeProto *n); /* what it is called in errors: its name, else what it makes */

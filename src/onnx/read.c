@@ -449,6 +449,7 @@ Status onnx_body_read(Reader *r) {
     read_folded(r, r->from->node[i]);
     TRY(onnx_told_read_node(r, r->from->node[i]));
   }
+  if (r->trains && !r->keeps_merged && r->placeholder_count) TRY(onnx_split_merged(r));
   if (r->trains && !r->keeps_merged) onnx_undo_find_lost(r);
   r->graph->module = NULL;
   r->graph->reserved_names = (NameTable){0}; /* they are names of values now */

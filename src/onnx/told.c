@@ -65,9 +65,12 @@ static const Placeholder *of_target(const OnnxReader *r, Span target) {
   return NULL;
 }
 
-const Placeholder *onnx_told_placeholder(const OnnxReader *r, const Value *v) {
-  const char *target = v->computed_from ? v->computed_from : v->name;
+const Placeholder *onnx_told_target(const OnnxReader *r, const char *target) {
   return of_target(r, (Span){target, strlen(target)});
+}
+
+const Placeholder *onnx_told_placeholder(const OnnxReader *r, const Value *v) {
+  return onnx_told_target(r, v->computed_from ? v->computed_from : v->name);
 }
 
 static bool begins(const Span *name, const char *word) {

@@ -169,15 +169,24 @@ static bool is_named_elsewhere(const OnnxReader *r, const Value *v, Span own) {
   return false;
 }
 
+static Value *add_own(OnnxReader *r, const Value *v, const Placeholder *p) {
+  const char *target = arena_print(r->arena, "%.*s", (int)p->target.length, p->target.at);
+  const char *name = v->computed_from ? arena_print(r->arena, "%s:%s", target ? target : "", v->name) : target;
+  Value *own = name ? add_parameter(r, graph_fresh_name(r->graph, name), v, &v->shape, v->data) : NULL;
+  if (!own) return NULL;
+  own->told = p->parameter ? TOLD_PARAMETER : v->told == TOLD_NOTHING ? TOLD_NOTHING : TOLD_NO_PARAMETER;
+  if (v->computed_from) own->computed_from = target;
+  return own;
+}
+
+Value *onnx_undo_parameter(OnnxReader *r, Value *v, const Placeholder *p) {
+  Value *own = value_of(r, p);
+  return !own ? add_own(r, v, p) : own->data == v->data ? own : v;
+}
+
 static Status separate(OnnxReader *r, Onnx__NodeProto *n, size_t at, const Value *v, const Placeholder *p) {
   Value *own = value_of(r, p);
-  if (!own) {
-    const char *target = arena_print(r->arena, "%.*s", (int)p->target.length, p->target.at);
-    const char *name = v->computed_from ? arena_print(r->arena, "%s:%s", target ? target : "", v->name) : target;
-    if (!(own = add_parameter(r, graph_fresh_name(r->graph, name), v, &v->shape, v->data))) return out_of_memory(r);
-    own->told = p->parameter ? TOLD_PARAMETER : v->told == TOLD_NOTHING ? TOLD_NOTHING : TOLD_NO_PARAMETER;
-    if (v->computed_from) own->computed_from = target;
-  }
+  if (!own && !(own = add_own(r, v, p))) return out_of_memory(r);
   n->input[at] = (char *)(uintptr_t)own->name;
   return STATUS_OK;
 }
