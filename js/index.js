@@ -1,15 +1,9 @@
 /** The front door of the package; importing it does nothing. */
 
-export {
-  compactArtifacts,
-  fineTune,
-  forgetSamples,
-  generateArtifacts,
-  parametersOf,
-  planMemory,
-} from './artifacts/artifacts.js';
+export { compactArtifacts, generateArtifacts, parametersOf, planMemory } from './artifacts/index.js';
 export { TrainletError } from './base/errors.js';
 export { FeatureStore } from './features/feature-store.js';
+export { fineTune, forgetSamples } from './fine-tune/index.js';
 export { Tensor } from './media/tensor-from.js';
 export { InferenceSession } from './session/inference.js';
 export { TrainingSession } from './session/training.js';

@@ -2,7 +2,8 @@
 
 import { checkKeys, invalid, nameOf, TrainletError } from '../base/errors.js';
 import { Tensor } from '../base/tensor.js';
-import { floatsOf, readSafetensors, writeSafetensors } from '../formats/safetensors.js';
+import { readSafetensors, writeSafetensors } from '../formats/safetensors.js';
+import { readSource } from '../sources/source.js';
 import { loraIn, nameOfJson, pairOf } from './metadata.js';
 import { lackingFor } from './peft-config.js';
 
@@ -160,7 +161,7 @@ export async function loadAdapter(session, inside, files) {
  * What the files of an adapter have for each parameter.
  * @param {TrainingSession} session @param {Inside} inside @param {AdapterSources} files
  */
-async function valuesIn(session, { lora: metadata, readSource }, files) {
+async function valuesIn(session, { lora: metadata }, files) {
   const lora = loraIn('loadAdapter', metadata, session.parameters);
   checkKeys('loadAdapter', files, [TENSORS, CONFIG, ONNX]);
   const { [TENSORS]: model, [CONFIG]: config, [ONNX]: onnx } = files ?? {};
@@ -168,23 +169,20 @@ async function valuesIn(session, { lora: metadata, readSource }, files) {
     throw invalid(`loadAdapter: wanted { '${TENSORS}': … } or { '${ONNX}': … }, the file of an adapter`);
   if (config !== undefined) await checkScales(lora, parsed(await readSource(CONFIG, config, {})));
   if (model) {
-    const { tensors } = readSafetensors(await readSource(TENSORS, model, {}), TENSORS, TrainletError);
+    const { tensors } = readSafetensors(await readSource(TENSORS, model, {}), TENSORS);
     checkPrefix([...tensors.keys()]);
     return matched(entriesOf(lora, session), tensors, session);
   }
   const { readOnnxAdapter } = await import('./onnx.js');
-  const tensors = readOnnxAdapter(await readSource(ONNX, /** @type {any} */ (onnx), {}), ONNX, {
-    floatsOf,
-    TrainletError,
-  });
+  const tensors = readOnnxAdapter(await readSource(ONNX, /** @type {any} */ (onnx), {}), ONNX);
   return matched(matricesOf(lora), tensors, session);
 }
 
 // ── several over one base ──
 
 /**
- * @typedef {{ ask: Ask, info: SessionInfo, lora?: string, readSource: typeof import('../sources/source.js').readSource,
- * place: () => Partial<Place> | undefined }} Inside `place`: where the session's fit stands; none while it runs
+ * @typedef {{ ask: Ask, info: SessionInfo, lora?: string, place: () => Partial<Place> | undefined }} Inside
+ * `place`: where the session's fit stands; none while it runs
  */
 
 /** @param {Adapters} adapters @returns {Adapters} */

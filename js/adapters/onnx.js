@@ -7,15 +7,11 @@
  * Parameters are called as the inputs of the model that they are fed to.
  */
 
+import { TrainletError } from '../base/errors.js';
 import { flatFile, int32, list, table, text, vector } from '../formats/flatbuffer.js';
+import { floatsOf } from '../formats/safetensors.js';
 
 /** @typedef {import('../formats/safetensors.js').Floats} Floats */
-
-/**
- * Handed over, so that bundlers leave those files where they are.
- * @typedef {{ floatsOf: typeof import('../formats/safetensors.js').floatsOf,
- * TrainletError: typeof import('../base/errors.js').TrainletError }} Handed
- */
 
 const IDENTIFIER = 'TORT';
 /** Of the format; of adapter and model, of which nothing here depends on. */
@@ -47,11 +43,10 @@ export function writeOnnxAdapter(tensors) {
 /**
  * The tensors by their names, as float32.
  * @param {Uint8Array} bytes @param {string} file what errors call it
- * @param {Handed} handed
  * @returns {Map<string, Floats>}
  */
-export function readOnnxAdapter(bytes, file, handed) {
-  const read = new Reader(bytes, file, handed);
+export function readOnnxAdapter(bytes, file) {
+  const read = new Reader(bytes, file);
   if (bytes.length < 8 || read.letters(4, 4) !== IDENTIFIER)
     throw read.bad(`does not have the letters ${IDENTIFIER} at byte 4: it is no .onnx_adapter file`);
   const root = read.table(read.pointer(0));
@@ -80,7 +75,7 @@ function parameterOf(read, at) {
   const each = { F64: 8, F32: 4, F16: 2, BF16: 2 }[TYPES[type]];
   if (bytes !== count * each)
     throw read.bad(`parameter '${name}' of [${dims}] has ${bytes} bytes, and needs ${count * each}`);
-  return [name, { dims, data: read.floatsOf(read.view, TYPES[type], from, count) }];
+  return [name, { dims, data: floatsOf(read.view, TYPES[type], from, count) }];
 }
 
 /** Looks at no byte that the file does not have. */
@@ -88,12 +83,8 @@ class Reader {
   #bytes;
   #file;
 
-  #handed;
-
-  /** @param {Uint8Array} bytes @param {string} file @param {Handed} handed */
-  constructor(bytes, file, handed) {
-    this.#handed = handed;
-    this.floatsOf = handed.floatsOf;
+  /** @param {Uint8Array} bytes @param {string} file */
+  constructor(bytes, file) {
     this.#bytes = bytes;
     this.#file = file;
     this.view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
@@ -101,7 +92,7 @@ class Reader {
 
   /** @param {string} message @param {import('../types.js').ErrorCode} [code] */
   bad(message, code = 'source-unreadable') {
-    return new this.#handed.TrainletError(code, `${this.#file}: ${message}`);
+    return new TrainletError(code, `${this.#file}: ${message}`);
   }
 
   /** @param {number} at @param {number} bytes */

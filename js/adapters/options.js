@@ -1,10 +1,10 @@
 /** LoRA's options, by our names or PEFT's, as the engine's settings. A whole `adapter_config.json` is such options. */
 
+import { checkKeys, checkObject, invalid } from '../base/errors.js';
 import { fullMatch, MOST_STEPS } from '../base/regular-expression.js';
 import { isKnown, KEYS, lackingFor, OURS } from './peft-config.js';
 
 /** @import { ArtifactOptions } from '../types.js' */
-/** @typedef {Pick<typeof import('../base/errors.js'), 'checkKeys' | 'checkObject' | 'invalid'>} Errors */
 
 /**
  * The engine's keys and values; `choose` gives those of the modules that are adapted, of the names of all, where they
@@ -14,13 +14,12 @@ import { isKnown, KEYS, lackingFor, OURS } from './peft-config.js';
 
 /**
  * @param {NonNullable<ArtifactOptions['lora']>} lora
- * @param {Errors} errors handed over, so that bundlers leave that file where it is
  * @returns {LoraSettings}
  */
-export function loraSettings(lora, { checkKeys, checkObject, invalid }) {
+export function loraSettings(lora) {
   checkObject('generateArtifacts: lora', lora);
   const isPeft = 'peft_type' in lora;
-  const given = isPeft ? ofPeft(/** @type {Record<string, unknown>} */ (lora), invalid) : lora;
+  const given = isPeft ? ofPeft(/** @type {Record<string, unknown>} */ (lora)) : lora;
   const patterns = isPeft ? Object.entries(given).filter((entry) => isPattern(entry) || hasPatterns(entry)) : [];
   const named = Object.fromEntries(
     Object.entries(given)
@@ -38,7 +37,7 @@ export function loraSettings(lora, { checkKeys, checkObject, invalid }) {
   ];
   if (!patterns.length) return { settings };
   const choices = patterns.map(([key, value]) =>
-    typeof value === 'string' ? chooser(key, value, invalid) : numbering(key, /** @type {object} */ (value), invalid),
+    typeof value === 'string' ? chooser(key, value) : numbering(key, /** @type {object} */ (value)),
   );
   return { settings, choose: (names) => choices.flatMap((choose) => choose(names)) };
 }
@@ -87,20 +86,20 @@ function anchored(pattern) {
 }
 
 /**
- * @param {string} key @param {object} patterns @param {Errors['invalid']} invalid
+ * @param {string} key @param {object} patterns
  * @returns {(names: string[]) => [string, string][]}
  */
-function numbering(key, patterns, invalid) {
+function numbering(key, patterns) {
   const refused = (/** @type {string} */ why) => invalid(`generateArtifacts: lora: ${key} ${why}`);
   return (names) =>
     [...entriesFor(patterns, names, refused)].map(([name, [, number]]) => [`lora.${OURS[key]}`, `${name}=${number}`]);
 }
 
 /**
- * @param {string} key @param {string} pattern @param {Errors['invalid']} invalid
+ * @param {string} key @param {string} pattern
  * @returns {(names: string[]) => [string, string][]}
  */
-function chooser(key, pattern, invalid) {
+function chooser(key, pattern) {
   const refused = (/** @type {string} */ why) =>
     invalid(`generateArtifacts: lora: ${key} is the regular expression '${pattern.slice(0, 100)}', ${why}`);
   const matches = patternOf(pattern, refused);
@@ -123,9 +122,9 @@ function matching(matches, names) {
 
 /**
  * Refuses what it asks for and we do not have.
- * @param {Record<string, unknown>} config @param {Errors['invalid']} invalid
+ * @param {Record<string, unknown>} config
  */
-function ofPeft(config, invalid) {
+function ofPeft(config) {
   const lacking = lackingFor(config);
   if (lacking) throw invalid(`generateArtifacts: lora: ${lacking}`);
   return Object.fromEntries(Object.entries(config).filter(([key]) => isKnown(key)));

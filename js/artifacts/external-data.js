@@ -3,15 +3,16 @@
  * the other, read from where they lie. And weights of other files in their place.
  */
 
+import { checkSignal, sentenceOf, TrainletError } from '../base/errors.js';
+import { isNode, locate, nodeModule } from '../base/platform.js';
+import { readSource } from '../sources/source.js';
+
 /** @import { Client } from '../engine/client.js' */
 /** @import { EngineOptions, Source } from '../types.js' */
 /** @import { NewArtifacts, Protocol } from '../engine/protocol.js' */
 /**
  * @typedef {{ bytes: number, read: (from: number, bytes: number) => Promise<Uint8Array<ArrayBuffer>>,
  *   close?: () => Promise<void> }} Ranges
- * @typedef {Pick<typeof import('../base/errors.js'), 'checkSignal' | 'invalid' | 'sentenceOf' | 'TrainletError'> &
- *   Pick<typeof import('../base/platform.js'), 'isNode' | 'locate' | 'nodeModule'> &
- *   Pick<typeof import('../sources/source.js'), 'readSource'>} Tools handed over, so that bundlers leave these files where they are
  */
 
 /** Bytes that are asked for and handed over at once. */
@@ -24,15 +25,14 @@ const AT_ONCE = 2 ** 23;
  * @param {Readonly<Record<string, Source>>} files
  * @param {boolean} withoutWeights what comes late is left out, and so are files of which nothing else is needed
  * @param {EngineOptions & { weights?: Source | readonly Source[] }} options `weights`: what takes the place of the model's
- * @param {Tools} tools
  * @returns {Promise<string[]>} warnings
  */
-export async function hand(client, asked, files, withoutWeights, options, tools) {
+export async function hand(client, asked, files, withoutWeights, options) {
   /** @type {Map<string, Ranges>} */
   const open = new Map();
   const openFile = async (/** @type {string} */ location) => {
     const source = files[location];
-    const ranges = await told(location, source, options, tools, () => rangesOf(location, source, options, tools));
+    const ranges = await told(location, source, options, () => rangesOf(location, source, options));
     open.set(plain(location), ranges);
   };
   try {
@@ -51,10 +51,10 @@ export async function hand(client, asked, files, withoutWeights, options, tools)
       const name = Object.keys(files).find((one) => plain(one) === plain(location)) ?? location;
       if (!open.has(plain(location)) && name in files) await openFile(name);
       const file = open.get(plain(location));
-      if (!file) throw lacking(location, late ? of : '', tools);
+      if (!file) throw lacking(location, late ? of : '');
       for (let from = 0; from < bytes || from === 0; from += AT_ONCE) {
         const count = Math.min(AT_ONCE, bytes - from);
-        const some = await told(name, files[name], options, tools, () => file.read(offset + from, count));
+        const some = await told(name, files[name], options, () => file.read(offset + from, count));
         await client.ask('piece', { index, from, bytes: some }, [some.buffer]);
         loadedBytes += count;
         options.onProgress?.({ source: name, loadedBytes, totalBytes });
@@ -62,7 +62,7 @@ export async function hand(client, asked, files, withoutWeights, options, tools)
     };
     for (const piece of pieces) if (!piece.late) await handPiece(piece);
     const late = pieces.filter((piece) => piece.late);
-    const { taken, warnings } = await handOthers(client, new Set(late.map(({ name }) => name)), notes, options, tools);
+    const { taken, warnings } = await handOthers(client, new Set(late.map(({ name }) => name)), notes, options);
     for (const piece of late) if (!taken.has(piece.name)) await handPiece(piece);
     return warnings;
   } finally {
@@ -81,20 +81,20 @@ async function notesIn(model, withoutWeights, { weights }) {
 
 /**
  * @param {Client} client @param {Set<string>} late @param {Awaited<ReturnType<typeof notesIn>>} notes
- * @param {Parameters<typeof hand>[4]} options @param {Tools} tools
+ * @param {Parameters<typeof hand>[4]} options
  */
-async function handOthers(client, late, notes, options, tools) {
+async function handOthers(client, late, notes, options) {
   /** @type {Ranges[]} */
   const open = [];
   if (!notes || options.weights === undefined) return { taken: new Set(), warnings: [] };
   try {
     const { handWeights } = await import('./model-weights.js');
-    return await handWeights(client, options.weights, { late, notes }, options, tools, async (source) => {
-      const ranges = await told('weights', source, options, tools, () => rangesOf('weights', source, options, tools));
+    return await handWeights(client, options.weights, { late, notes }, options, async (source) => {
+      const ranges = await told('weights', source, options, () => rangesOf('weights', source, options));
       open.push(ranges);
       return {
         ...ranges,
-        read: (from, bytes) => told('weights', source, options, tools, () => ranges.read(from, bytes)),
+        read: (from, bytes) => told('weights', source, options, () => ranges.read(from, bytes)),
       };
     });
   } finally {
@@ -102,8 +102,8 @@ async function handOthers(client, late, notes, options, tools) {
   }
 }
 
-/** @param {string} location @param {string} parameter whose values lie there; '': other numbers do @param {Tools} tools */
-function lacking(location, parameter, { TrainletError }) {
+/** @param {string} location @param {string} parameter whose values lie there; '': other numbers do */
+function lacking(location, parameter) {
   const message = parameter
     ? `weights have nothing for '${parameter}', whose own values are in '${location}': give that file in externalData`
     : `shapes follow from numbers in '${location}': give that file in externalData, only they are read`;
@@ -121,10 +121,10 @@ function inOrder(pieces) {
 
 /**
  * @template T
- * @param {string} location @param {Source} source @param {EngineOptions} options @param {Tools} tools
+ * @param {string} location @param {Source} source @param {EngineOptions} options
  * @param {() => Promise<T>} work
  */
-async function told(location, source, { signal }, { checkSignal, sentenceOf, TrainletError }, work) {
+async function told(location, source, { signal }, work) {
   checkSignal(signal);
   try {
     return await work();
@@ -139,19 +139,19 @@ async function told(location, source, { signal }, { checkSignal, sentenceOf, Tra
 }
 
 /**
- * @param {string} location @param {Source} source @param {EngineOptions} options @param {Tools} tools
+ * @param {string} location @param {Source} source @param {EngineOptions} options
  * @returns {Promise<Ranges>}
  */
-async function rangesOf(location, source, options, tools) {
+async function rangesOf(location, source, options) {
   if (source instanceof Blob) return ofBlob(source);
   if (source instanceof Uint8Array) return ofBytes(source);
   if (source instanceof ArrayBuffer) return ofBytes(new Uint8Array(source));
   if (source instanceof Response) return ofBlob(await blobOf(source));
   const isPlace = typeof source === 'string' || source instanceof URL;
   if (!isPlace || String(source).startsWith('indexeddb:'))
-    return ofBlob(new Blob([await tools.readSource(location, source, { ...options, integrity: {} })]));
-  const url = await tools.locate(source);
-  if (tools.isNode && url.protocol === 'file:') return await ofFile(url, tools);
+    return ofBlob(new Blob([await readSource(location, source, { ...options, integrity: {} })]));
+  const url = await locate(source);
+  if (isNode && url.protocol === 'file:') return await ofFile(url);
   return await ofServer(url, options);
 }
 
@@ -170,8 +170,8 @@ async function blobOf(response) {
   return await response.blob();
 }
 
-/** @param {URL} url @param {Tools} tools @returns {Promise<Ranges>} */
-async function ofFile(url, { nodeModule }) {
+/** @param {URL} url @returns {Promise<Ranges>} */
+async function ofFile(url) {
   const { open } = await nodeModule('fs/promises');
   const file = await open(url);
   const { size } = await file.stat();

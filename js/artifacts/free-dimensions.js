@@ -4,6 +4,7 @@
  *     ModelProto ─7─▶ GraphProto ─11─▶ ValueInfoProto ─2─▶ TypeProto ─1─▶ Tensor ─2─▶ shape ─1─▶ dim: 1 value, 2 name
  */
 
+import { invalid } from '../base/errors.js';
 import { changed, lengthOf, Message, varint } from '../formats/protobuf.js';
 
 /** @import { Parts } from '../formats/protobuf.js' */
@@ -14,10 +15,9 @@ const MOST = 2 ** 31 - 1;
 /**
  * @param {Uint8Array<ArrayBuffer>} model
  * @param {Readonly<Record<string, number>>} numbers by the dim's name, or `x[0]` where dim 0 of input x has none
- * @param {typeof import('../base/errors.js').invalid} invalid
  * @returns {Uint8Array<ArrayBuffer>} the model itself if it is no ONNX file, which the engine refuses
  */
-export function withDimensions(model, numbers, invalid) {
+export function withDimensions(model, numbers) {
   for (const [name, number] of Object.entries(numbers))
     if (!(Number.isInteger(number) && number >= 1 && number <= MOST))
       throw invalid(`freeDimensionOverrides: '${name}' must be a whole number of at least 1, not ${number}`);

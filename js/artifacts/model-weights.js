@@ -5,13 +5,16 @@
  *     names of tensors ───┘
  */
 
+import { checkSignal, invalid, TrainletError } from '../base/errors.js';
+import { locate } from '../base/platform.js';
 import { floatsOf, openSafetensors, toBrain, toHalf } from '../formats/safetensors.js';
+import { readSource } from '../sources/source.js';
 import { foldedRecipe, isNumbered, moduleOf, moduleOfNode, recurrentRecipe, stepsOf } from './computed-weights.js';
 
 /** @import { Client } from '../engine/client.js' */
 /** @import { EngineOptions, ModelParameter, Source } from '../types.js' */
 /** @import { Place } from '../formats/safetensors.js' */
-/** @import { Ranges, Tools } from './external-data.js' */
+/** @import { Ranges } from './external-data.js' */
 /** @typedef {Place & { file: Ranges, start: number }} Stored a tensor, and where it lies */
 /** @typedef {Float32Array<ArrayBuffer>} Floats */
 /**
@@ -28,21 +31,20 @@ import { foldedRecipe, isNumbered, moduleOf, moduleOfNode, recurrentRecipe, step
  * @param {Source | readonly Source[]} sources
  * @param {{ late: Set<string>, notes: Notes }} model `late`: parameters whose own values have not come, taken last
  * @param {EngineOptions} options
- * @param {Tools} tools
  * @param {Open} open
  * @returns {Promise<{ taken: Set<string>, warnings: string[] }>}
  */
-export async function handWeights(client, sources, { late, notes }, options, tools, open) {
-  const tensors = await tensorsIn(await partsOf(sources, options, tools), open, tools);
+export async function handWeights(client, sources, { late, notes }, options, open) {
+  const tensors = await tensorsIn(await partsOf(sources, options), open);
   const parameters = (await client.ask('weights', undefined)).filter(({ type }) => type in ARRAYS);
-  const matches = matched(parameters, tensors, notes, tools);
+  const matches = matched(parameters, tensors, notes);
   const inOrder = [...matches].sort(([a], [b]) => Number(late.has(a.name)) - Number(late.has(b.name)));
   const totalBytes = inOrder.reduce((sum, [, [match]]) => sum + bytesOf(match), 0);
   let loadedBytes = 0;
   for (const [parameter, [first, ...others]] of inOrder) {
-    tools.checkSignal(options.signal);
+    checkSignal(options.signal);
     const data = await floatsIn(first);
-    for (const other of others) checkEqual(parameter, first, data, other, await floatsIn(other), tools);
+    for (const other of others) checkEqual(parameter, first, data, other, await floatsIn(other));
     const bytes = bytesAs(parameter.type, data);
     await client.ask('weight', { name: parameter.name, bytes }, [bytes.buffer]);
     loadedBytes += bytesOf(first);
@@ -53,10 +55,10 @@ export async function handWeights(client, sources, { late, notes }, options, too
 
 /**
  * Of an index of parts (model.safetensors.index.json) those that it names, which lie beside it.
- * @param {Source | readonly Source[]} sources @param {EngineOptions} options @param {Tools} tools
+ * @param {Source | readonly Source[]} sources @param {EngineOptions} options
  * @returns {Promise<readonly Source[]>}
  */
-async function partsOf(sources, options, { locate, readSource, TrainletError }) {
+async function partsOf(sources, options) {
   if (Array.isArray(sources)) return sources;
   const source = /** @type {string | URL} */ (sources);
   if (!/\.json$/.test(source instanceof URL ? source.pathname : String(source))) return [source];
@@ -69,13 +71,13 @@ async function partsOf(sources, options, { locate, readSource, TrainletError }) 
   return names.map((name) => new URL(name, base));
 }
 
-/** @param {readonly Source[]} sources @param {Open} open @param {Tools} tools */
-async function tensorsIn(sources, open, { TrainletError }) {
+/** @param {readonly Source[]} sources @param {Open} open */
+async function tensorsIn(sources, open) {
   /** @type {Tensors} */
   const tensors = new Map();
   for (const source of sources) {
     const file = await open(source);
-    const { places, start } = await openSafetensors(file, 'weights', TrainletError);
+    const { places, start } = await openSafetensors(file, 'weights');
     for (const place of places) {
       if (tensors.has(place.name))
         throw new TrainletError('source-unreadable', `weights: tensor '${place.name}' is in two of the files`);
@@ -89,11 +91,11 @@ async function tensorsIn(sources, open, { TrainletError }) {
 
 /**
  * For each parameter the tensors that have one of its names: the first is taken, the others must be equal.
- * @param {readonly ModelParameter[]} parameters @param {Tensors} tensors @param {Notes} notes @param {Tools} tools
+ * @param {readonly ModelParameter[]} parameters @param {Tensors} tensors @param {Notes} notes
  * @returns {Map<ModelParameter, Match[]>}
  */
-function matched(parameters, tensors, notes, { invalid }) {
-  const inFile = renaming(prefixOf(parameters, tensors, invalid), tensors);
+function matched(parameters, tensors, notes) {
+  const inFile = renaming(prefixOf(parameters, tensors), tensors);
   const named = (/** @type {string} */ name) => tensors.get(inFile(name));
   const has = (/** @type {string} */ name) => named(name) !== undefined;
   const own = (/** @type {ModelParameter} */ { name }) => named(name);
@@ -115,13 +117,13 @@ function matched(parameters, tensors, notes, { invalid }) {
     const recipe = recurrentRecipe(parameter, parameters, notes) ?? foldedRecipe(parameter, has);
     if (recipe?.names.every(has)) return [{ ...recipe, tensors: recipe.names.map((name) => stored(named(name))) }];
     const origins = notes.origins.get(parameter.name);
-    if (origins) return foldedFrom(parameter, origins, named, reverses, invalid);
+    if (origins) return foldedFrom(parameter, origins, named, reverses);
     // a mask that is read as a weight has the name of its module's weight, too
     const isOther = (/** @type {string} */ name) => has(parameter.name) && owned.has(named(name));
     const names = parameter.names.filter((name) => name === parameter.name || !isOther(name));
     const found = [...new Set(names)].flatMap((name) => plain(parameter, name));
     if (found.length && isNumbered(parameter.name) && !(parameter.transposed && found.some(({ turned }) => turned)))
-      throw computed(parameter, found[0].tensors, invalid);
+      throw computed(parameter, found[0].tensors);
     return found;
   };
   const found = new Map(parameters.map((one) => /** @type {const} */ ([one, matchesOf(one)])));
@@ -131,8 +133,8 @@ function matched(parameters, tensors, notes, { invalid }) {
       `weights: none of the ${tensors.size} tensors, as '${[...tensors.keys()][0]}', has the name of a parameter of the ` +
         `model, as '${parameters[0]?.names.at(-1)}'`,
     );
-  checkNorms(found, tensors, invalid);
-  checkRest(parameters, tensors, found, notes, invalid);
+  checkNorms(found, tensors);
+  checkRest(parameters, tensors, found, notes);
   return found;
 }
 
@@ -141,16 +143,16 @@ const stored = (/** @type {Stored | undefined} */ tensor) => /** @type {Stored} 
 /**
  * What dynamo's exporter has folded: a tensor in another layout, or functions of its elements; or it is refused.
  * @param {ModelParameter} parameter @param {string[]} origins @param {(name: string) => Stored | undefined} named
- * @param {boolean} reverses @param {Tools['invalid']} invalid
+ * @param {boolean} reverses
  * @returns {Match[]}
  */
-function foldedFrom(parameter, origins, named, reverses, invalid) {
+function foldedFrom(parameter, origins, named, reverses) {
   const from = [...new Set(origins.flatMap((name) => named(name) ?? []))];
   if (!from.length) return [];
   const between = origins.filter((name) => !named(name));
   const ways = from.length === 1 ? waysOf(squeezed(parameter), squeezed(from[0])) : '';
   const steps = ways && stepsOf(parameter.name, between, String(from[0].dims) === String(parameter.dims));
-  if (!steps) throw computed(parameter, from, invalid);
+  if (!steps) throw computed(parameter, from);
   const turned = ways === 'turned' || (ways === 'both' && isTurned(parameter, between, reverses));
   const make = (/** @type {Floats[]} */ [x]) => steps.reduce((y, step) => y.map(step), x);
   return [{ tensors: from, turned, ...(steps.length ? { make } : {}) }];
@@ -167,8 +169,8 @@ function isTurned({ name, transposed }, between, reverses) {
 /** Without dims of 1. @template {{ dims: readonly number[] }} T @param {T} one @returns {T} */
 const squeezed = (one) => ({ ...one, dims: one.dims.filter((d) => d !== 1) });
 
-/** @param {ModelParameter} parameter @param {readonly Stored[]} from @param {Tools['invalid']} invalid */
-function computed({ name, readers: [reader] }, from, invalid) {
+/** @param {ModelParameter} parameter @param {readonly Stored[]} from */
+function computed({ name, readers: [reader] }, from) {
   const what = reader ? `${reader.op} '${reader.node}' reads what` : `'${name}' is what`;
   return invalid(
     `weights: ${what} the exporter has computed from ${listed(from.map((one) => one.name))}, and the model does not say ` +
@@ -180,9 +182,9 @@ function computed({ name, readers: [reader] }, from, invalid) {
  * TorchScript's exporter notes nothing: a constant without a name of its own, in a module of which a tensor has no place
  * in the model, may follow from that.
  * @param {readonly ModelParameter[]} parameters @param {Tensors} tensors @param {Map<ModelParameter, Match[]>} found
- * @param {Notes} notes @param {Tools['invalid']} invalid
+ * @param {Notes} notes
  */
-function checkRest(parameters, tensors, found, { origins }, invalid) {
+function checkRest(parameters, tensors, found, { origins }) {
   const rest = unusedIn(tensors, found).filter(({ count }) => count > 1);
   const isWithin = (/** @type {string} */ a, /** @type {string} */ b) => a === b || (!!b && a.endsWith(`.${b}`));
   for (const parameter of parameters) {
@@ -193,7 +195,7 @@ function checkRest(parameters, tensors, found, { origins }, invalid) {
       modules.some((one) => isWithin(moduleOf(tensor), one) || isWithin(one, moduleOf(tensor))) ||
       (!found.has(parameter) && modules.includes('') && size % count === 0);
     const from = rest.filter(isNear);
-    if (from.length) throw computed(parameter, from, invalid);
+    if (from.length) throw computed(parameter, from);
   }
 }
 
@@ -210,9 +212,9 @@ function waysOf({ dims }, tensor) {
 
 /**
  * What to put before the model's names ('+model.'), or to take from them ('-model.'), so that most are the files'.
- * @param {readonly ModelParameter[]} parameters @param {Tensors} tensors @param {Tools['invalid']} invalid
+ * @param {readonly ModelParameter[]} parameters @param {Tensors} tensors
  */
-function prefixOf(parameters, tensors, invalid) {
+function prefixOf(parameters, tensors) {
   const names = new Set(parameters.flatMap((one) => one.names));
   const counts = new Map([['', 0]]);
   const count = (/** @type {string} */ prefix) => counts.set(prefix, (counts.get(prefix) ?? 0) + 1);
@@ -241,9 +243,9 @@ function renaming(prefix, tensors) {
 
 /**
  * An exporter that folds BatchNormalization into other layers has computed these.
- * @param {Map<ModelParameter, Match[]>} found @param {Tensors} tensors @param {Tools['invalid']} invalid
+ * @param {Map<ModelParameter, Match[]>} found @param {Tensors} tensors
  */
-function checkNorms(found, tensors, invalid) {
+function checkNorms(found, tensors) {
   const statistics = [...tensors.keys()].filter((name) => name.endsWith('.running_mean'));
   const taken = takenBy(found);
   if (statistics.length && !statistics.some((name) => taken.has(name)))
@@ -316,8 +318,8 @@ function transposed(data, rows, columns) {
   return turned;
 }
 
-/** @param {ModelParameter} parameter @param {Match} a @param {Float32Array} x @param {Match} b @param {Float32Array} y @param {Tools} tools */
-function checkEqual({ name }, a, x, b, y, { invalid }) {
+/** @param {ModelParameter} parameter @param {Match} a @param {Float32Array} x @param {Match} b @param {Float32Array} y */
+function checkEqual({ name }, a, x, b, y) {
   if (!x.every((number, i) => Object.is(number, y[i])))
     throw invalid(
       `weights: '${a.tensors[0].name}' and '${b.tensors[0].name}' differ, and the model has only '${name}' for both`,

@@ -1,27 +1,24 @@
 /** What a training will take in memory, told by an engine that plans a step and never has the weights. */
 
+import { checkObject, invalid } from '../base/errors.js';
+import { ARRAYS, pack, sizeOf } from '../base/tensor.js';
+import { open, sourcesOf } from '../session/open.js';
+
 /** @import { Artifacts, EngineOptions, MemoryPlan, PlanMemoryOptions, TypedArray } from '../types.js' */
 /** @import { GraphInfo } from '../engine/protocol.js' */
 /** @import { Taken } from '../base/tensor.js' */
-/**
- * @typedef {Pick<typeof import('../base/errors.js'), 'checkObject' | 'invalid'> &
- *   Pick<typeof import('../session/open.js'), 'open' | 'sourcesOf'> &
- *   Pick<typeof import('../base/tensor.js'), 'ARRAYS' | 'pack' | 'sizeOf'>} Tools handed over, so that bundlers leave these
- * files where they are
- */
 
 /**
  * @param {Artifacts} parts without weights
  * @param {PlanMemoryOptions['dims']} dims
  * @param {EngineOptions} options
- * @param {Tools} tools
  * @returns {Promise<MemoryPlan>}
  */
-export async function planMemory(parts, dims, options, tools) {
+export async function planMemory(parts, dims, options) {
   const { maxMemoryBytes, threads, worker, workerUrl, wasmUrl, wasmBinary, reproducible, signal } = options;
   const engine = { maxMemoryBytes, threads, worker, workerUrl, wasmUrl, wasmBinary, reproducible, signal };
-  return await tools.open(tools.sourcesOf('planMemory', parts), engine, async (client, { info }) => {
-    const feeds = feedsOf(/** @type {GraphInfo} */ (info.train), dims, tools);
+  return await open(sourcesOf('planMemory', parts), engine, async (client, { info }) => {
+    const feeds = feedsOf(/** @type {GraphInfo} */ (info.train), dims);
     await client.ask('run', { graph: 'train', feeds }, [feeds.buffer]);
     const plan = await client.ask('memoryPlan', undefined);
     await client.release();
@@ -31,9 +28,9 @@ export async function planMemory(parts, dims, options, tools) {
 
 /**
  * Zeros of the shapes that a step is fed.
- * @param {GraphInfo} train @param {PlanMemoryOptions['dims']} dims @param {Tools} tools
+ * @param {GraphInfo} train @param {PlanMemoryOptions['dims']} dims
  */
-function feedsOf({ inputs }, dims, { ARRAYS, checkObject, invalid, pack, sizeOf }) {
+function feedsOf({ inputs }, dims) {
   checkObject('planMemory: dims', dims);
   const names = inputs.map(({ name }) => name);
   const odd = Object.keys(dims ?? {}).find((name) => !names.includes(name));

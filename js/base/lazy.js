@@ -1,5 +1,6 @@
 /** Code that few pages need: it is loaded when it is first used, and where that fails a sentence says so. */
 
+import { askedAt } from './call-site.js';
 import { sentenceOf, TrainletError } from './errors.js';
 
 /**
@@ -17,4 +18,24 @@ export async function later(load) {
       { cause: error },
     );
   }
+}
+
+/**
+ * A function of a module that is loaded at its first call. What it throws leads to the caller.
+ * @template {Record<string, any>} M
+ * @template {keyof M} K
+ * @param {() => Promise<M>} load an import() of a literal
+ * @param {K} name
+ * @returns {M[K]}
+ */
+export function onDemand(load, name) {
+  const call = async (/** @type {unknown[]} */ ...args) => {
+    const here = new Error();
+    try {
+      return await (await later(load))[name](...args);
+    } catch (error) {
+      throw askedAt(here, error);
+    }
+  };
+  return /** @type {any} */ (call);
 }

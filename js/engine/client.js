@@ -250,7 +250,7 @@ function after(ms, callback) {
 }
 
 /**
- * Finds one that is done with all that it was asked (js/artifacts/artifacts.js).
+ * Finds one that is done with all that it was asked (js/artifacts/generate.js).
  * @type {{ idle?: (options: EngineOptions) => Client | undefined }}
  */
 export const clients = {};

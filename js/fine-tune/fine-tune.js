@@ -3,6 +3,7 @@
  * nothing through that is worse than before.
  */
 
+import { generateArtifacts, parametersOf } from '../artifacts/generate.js';
 import { checkKeys, checkSignal, checkWhole, invalid } from '../base/errors.js';
 import { later } from '../base/lazy.js';
 import { checkListeners, needSignal, ownOptions } from '../base/own-options.js';
@@ -23,7 +24,6 @@ import { SharedFeatures } from './shared-features.js';
  */
 /** @import { Examples } from '../data/labelled-examples.js' */
 /** @import { GraphInfo } from '../engine/protocol.js' */
-/** @typedef {Pick<typeof import('../artifacts/artifacts.js'), 'generateArtifacts' | 'parametersOf'>} Makers */
 /**
  * @typedef {FineTuned & { key?: string, removed?: number }} Tuned the key of its checkpoints, how many of others went
  */
@@ -62,21 +62,20 @@ const AUGMENT = /** @type {const} */ ([
 ]);
 
 /**
- * @param {Makers} makers handed over, so that a page that trains alone does not load them
  * @param {Source} model @param {FineTuneData} data @param {FineTuneOptions} [options]
  * @returns {Promise<FineTuned>}
  */
-export async function fineTune(makers, model, data, options = {}) {
-  const { key: _key, removed: _removed, ...tuned } = await tune(makers, model, data, options);
+export async function fineTune(model, data, options = {}) {
+  const { key: _key, removed: _removed, ...tuned } = await tune(model, data, options);
   return tuned;
 }
 
 /**
- * @param {Makers} makers @param {Source} model @param {FineTuneData} data @param {FineTuneOptions} given
+ * @param {Source} model @param {FineTuneData} data @param {FineTuneOptions} given
  * @param {boolean} [alone] what other calls have saved under the name of its checkpoints is removed
  * @returns {Promise<Tuned>}
  */
-export async function tune(makers, model, data, given, alone = false) {
+export async function tune(model, data, given, alone = false) {
   const options = ownOptions('fineTune', given, KEYS);
   checkListeners('fineTune', options, ['onProgress', 'onCheckpoint', 'onPause', 'onResume']);
   needSignal(options.signal);
@@ -84,7 +83,7 @@ export async function tune(makers, model, data, given, alone = false) {
   const begun = performance.now();
   const bytes = await readSource('model', model, options.engine ?? {});
   const named = options.head === false ? options.classes : classesOf(data, options.classes);
-  const tuning = await Tuning.open(makers, bytes, named, options, begun);
+  const tuning = await Tuning.open(bytes, named, options, begun);
   try {
     return await tuning.run(data, alone);
   } catch (error) {
@@ -96,7 +95,6 @@ export async function tune(makers, model, data, given, alone = false) {
 /** One call: the session, which another takes the place of where a call that was cut short goes on. */
 class Tuning {
   session;
-  #makers;
   #model;
   #artifacts;
   #named;
@@ -108,23 +106,22 @@ class Tuning {
   #phases = [];
 
   /**
-   * @param {Makers} makers @param {Uint8Array} model @param {readonly string[] | undefined} named
+   * @param {Uint8Array} model @param {readonly string[] | undefined} named
    * @param {FineTuneOptions} options @param {number} begun
    */
-  static async open(makers, model, named, options, begun) {
-    const artifacts = await artifactsOf(makers, model, named, options);
+  static async open(model, named, options, begun) {
+    const artifacts = await artifactsOf(model, named, options);
     const session = await TrainingSession.create(artifacts, { ...options.engine, signal: options.signal });
-    return new Tuning({ makers, model, named, options, begun }, artifacts, session);
+    return new Tuning({ model, named, options, begun }, artifacts, session);
   }
 
   /**
-   * @param {{ makers: Makers, model: Uint8Array, named?: readonly string[], options: FineTuneOptions, begun: number }}
+   * @param {{ model: Uint8Array, named?: readonly string[], options: FineTuneOptions, begun: number }}
    * call
    * @param {Artifacts} artifacts @param {TrainingSession} session
    */
-  constructor({ makers, model, named, options, begun }, artifacts, session) {
+  constructor({ model, named, options, begun }, artifacts, session) {
     this.session = session;
-    this.#makers = makers;
     this.#model = model;
     this.#artifacts = artifacts;
     this.#named = named;
@@ -231,7 +228,7 @@ class Tuning {
    */
   async #runPhases(train, heldOut, judgingMs, checkpoint) {
     const found = await checkpoint?.find();
-    const plans = await plansOf(this.#makers, this.session, this.#model, this.#options);
+    const plans = await plansOf(this.session, this.#model, this.#options);
     const { anchor = ANCHOR } = this.#options;
     const base = plans.flatMap((plan) => plan.base);
     if (anchor && base.length) await this.session.setParameterGroups([{ params: base, anchor }]);
@@ -323,11 +320,11 @@ export function check(options) {
 }
 
 /**
- * @param {Makers} makers @param {Source} model @param {readonly string[] | undefined} classes @param {FineTuneOptions}
+ * @param {Source} model @param {readonly string[] | undefined} classes @param {FineTuneOptions}
  * options
  */
-async function artifactsOf(makers, model, classes, { head = {}, lr = LR, labelSmoothing = 0.1, engine = {}, signal }) {
-  return await makers.generateArtifacts(model, {
+async function artifactsOf(model, classes, { head = {}, lr = LR, labelSmoothing = 0.1, engine = {}, signal }) {
+  return await generateArtifacts(model, {
     ...engine,
     signal,
     loss: { type: 'cross-entropy', labelSmoothing, sampleWeights: true },
@@ -338,11 +335,11 @@ async function artifactsOf(makers, model, classes, { head = {}, lr = LR, labelSm
 
 /**
  * Names of the parameters of each layer, the last layer first.
- * @param {Makers} makers @param {Source} model @param {FineTuneOptions['engine']} engine
+ * @param {Source} model @param {FineTuneOptions['engine']} engine
  */
-async function layersOf(makers, model, engine) {
+async function layersOf(model, engine) {
   const layers = new Map();
-  for (const { name, trainable, readers } of await makers.parametersOf(model, engine)) {
+  for (const { name, trainable, readers } of await parametersOf(model, engine)) {
     if (!trainable) continue;
     const layer = readers[0].node;
     layers.set(layer, [...(layers.get(layer) ?? []), name]);
@@ -352,13 +349,13 @@ async function layersOf(makers, model, engine) {
 
 /**
  * A new head first, for it would send the layers below astray; a model that keeps its outputs learns as a whole.
- * @param {Makers} makers @param {TrainingSession} session @param {Source} model @param {FineTuneOptions} options
+ * @param {TrainingSession} session @param {Source} model @param {FineTuneOptions} options
  * @returns {Promise<Plan[]>}
  */
-async function plansOf(makers, session, model, { head, epochs, lr = LR, lastLayers, replay, engine }) {
+async function plansOf(session, model, { head, epochs, lr = LR, lastLayers, replay, engine }) {
   const there = new Set(session.parameters.map(({ name }) => name));
   const count = lastLayers ?? (head === false ? Infinity : 0);
-  const all = count ? await layersOf(makers, model, engine) : [];
+  const all = count ? await layersOf(model, engine) : [];
   const last = all
     .map((names) => names.filter((name) => there.has(name)))
     .filter((names) => names.length)

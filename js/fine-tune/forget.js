@@ -8,16 +8,15 @@ import { leaveOut } from '../data/labelled-examples.js';
 import { check, tune } from './fine-tune.js';
 
 /** @import { FineTuneData, FineTuneOptions, Forgotten, SampleStore, Source, StoredSample } from '../types.js' */
-/** @import { Makers } from './fine-tune.js' */
 
 /**
  * The samples themselves go after what learned from them: as long as they are listed, a call that was killed is to be
  * made again. One that finds them gone goes on where it was cut short.
- * @param {Makers} makers @param {Source} model @param {SampleStore} store @param {string | readonly string[]} ids
+ * @param {Source} model @param {SampleStore} store @param {string | readonly string[]} ids
  * @param {FineTuneOptions} [options]
  * @returns {Promise<Forgotten>}
  */
-export async function forgetSamples(makers, model, store, ids, options = {}) {
+export async function forgetSamples(model, store, ids, options = {}) {
   const all = idsOf(ids);
   check(options);
   checkObject('forgetSamples: the store', store);
@@ -29,7 +28,7 @@ export async function forgetSamples(makers, model, store, ids, options = {}) {
   const features = await deleteFeatures(options.cacheFeatures, there);
   for (const id of all) await store.delete(id);
   const data = await dataOf(store, options.classes);
-  const { key, removed = 0, ...tuned } = await tune(makers, model, data, { ...options, replay: replay?.data }, true);
+  const { key, removed = 0, ...tuned } = await tune(model, data, { ...options, replay: replay?.data }, true);
   const left = [
     ...(await samplesLeft(store, there, data)),
     ...(await versionsLeft(checkpoint, key)),

@@ -4,7 +4,7 @@
  *   table(int32(5), undefined, text('x'))   field 0, no field 1, field 2
  */
 
-import { Refusal } from './refusal.js';
+import { TrainletError } from '../base/errors.js';
 
 /** @typedef {{ bytes: number, put: (file: Writer, place: number) => void, part?: (file: Writer) => number }} Field */
 
@@ -29,7 +29,7 @@ class Writer {
   room(bytes, align, shift = 0) {
     const place = Math.ceil((this.count + shift) / align) * align - shift;
     this.count = place + bytes;
-    if (this.count > BYTES_MAX) throw new Refusal('invalid-argument', 'an .ort file can have 2 GB at most');
+    if (this.count > BYTES_MAX) throw new TrainletError('invalid-argument', 'an .ort file can have 2 GB at most');
     if (this.count > this.bytes.length) this.#grow(Math.min(2 * this.count, BYTES_MAX));
     return place;
   }

@@ -6,16 +6,12 @@
  *                    ─▶ resolver: by the types of which inputs and outputs a kernel is found
  */
 
+import { TrainletError } from '../base/errors.js';
 import { flatFile, float32, int8, int32, int64, list, table, text, vector } from './flatbuffer.js';
 import { operatorOf } from './ort-operators.js';
 import { Message, textOf } from './protobuf.js';
-import { Refusal } from './refusal.js';
 
-/**
- * @import { Artifacts, ExportOptions } from '../types.js'
- * @typedef {typeof import('../base/errors.js').TrainletError} ErrorClass handed in: a bundler would take what two files import
- * out of the one that a page loads first
- */
+/** @import { Artifacts, ExportOptions } from '../types.js' */
 /** @import { Field } from './flatbuffer.js' */
 /** @import { Operator } from './ort-operators.js' */
 /**
@@ -76,42 +72,30 @@ export function ortFormatOf(onnx) {
 /**
  * The same training, its models in this format.
  * @param {Artifacts} made
- * @param {ErrorClass} Failure
  * @returns {Artifacts}
  */
-export function artifactsOf(made, Failure) {
+export function artifactsOf(made) {
   const { trainModel, evalModel, optimizerModel } = made;
-  const models = () => ({
+  return {
+    ...made,
     trainModel: ortFormatOf(trainModel),
     evalModel: ortFormatOf(evalModel),
     optimizerModel: ortFormatOf(optimizerModel),
-  });
-  return { ...made, ...refusing(Failure, models) };
+  };
 }
 
 /**
  * What exportModel gives in the format that it was told.
  * @param {Uint8Array<ArrayBuffer>} model
  * @param {ExportOptions} options
- * @param {ErrorClass} Failure
  */
-export function inFormat(model, { format, trainingInfo }, Failure) {
+export function inFormat(model, { format, trainingInfo }) {
   if (format === 'onnx') return model;
-  if (format === 'ort' && !trainingInfo) return refusing(Failure, () => ortFormatOf(model));
-  throw new Failure(
+  if (format === 'ort' && !trainingInfo) return ortFormatOf(model);
+  throw new TrainletError(
     'invalid-argument',
     `exportModel: the format is 'onnx' or, without trainingInfo, 'ort', not '${format}'`,
   );
-}
-
-/** @template T @param {ErrorClass} Failure @param {() => T} work */
-function refusing(Failure, work) {
-  try {
-    return work();
-  } catch (error) {
-    if (error instanceof Refusal) throw new Failure(error.code, error.message, { node: error.node });
-    throw error;
-  }
 }
 
 /** @param {Message} graph @param {Message[]} nodes @returns {Set<string>} */
@@ -169,10 +153,10 @@ function hardSwish(name, [x], [y], version, taken) {
 
 /** @param {string} node @param {string} domain @param {string} type */
 const lacking = (node, domain, type) =>
-  new Refusal(
+  new TrainletError(
     'unsupported-op',
     `an .ort file is for ONNX Runtime, which has no kernel for ${domain ? `${domain}'s ` : ''}${type} ('${node}'): ONNX can have it`,
-    node,
+    { node },
   );
 
 /** Constants are initializers here. @param {Message[]} nodes */
@@ -212,10 +196,10 @@ function checkTypes(nodes, types) {
   for (const { name, outputs } of nodes)
     for (const output of outputs)
       if (!types.has(output))
-        throw new Refusal(
+        throw new TrainletError(
           'unsupported-op',
           `an .ort file tells the type of every value, and '${output}' of '${name}' gets one only when it is run: ONNX can have it`,
-          name,
+          { node: name },
         );
 }
 
@@ -303,7 +287,7 @@ function attributeOf(from) {
     [INTS]: () => vector(ints, ints.length, 8),
     [TEXTS]: () => list(from.all(9).map(text)),
   }[kind];
-  if (!content) throw new Refusal('internal', `attribute '${from.text(1)}' is of kind ${kind}`);
+  if (!content) throw new TrainletError('internal', `attribute '${from.text(1)}' is of kind ${kind}`);
   return attributeTable(from.text(1), kind, content());
 }
 

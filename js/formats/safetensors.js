@@ -7,6 +7,8 @@
  * Numbers are little-endian; the tensors lie without gaps.
  */
 
+import { TrainletError } from '../base/errors.js';
+
 /** @typedef {{ dims: number[], data: Float32Array }} Floats */
 /** @typedef {'float32' | 'float16' | 'bfloat16'} FloatType */
 /**
@@ -19,18 +21,17 @@ const DTYPES = { float32: 'F32', float16: 'F16', bfloat16: 'BF16' };
 /** Bytes of the header of 100,000 tensors; the format's own reader takes six times as many. */
 const MOST_HEADER = 2 ** 24;
 
-/** Handed over, so that bundlers leave that file where it is. @typedef {typeof import('../base/errors.js').TrainletError} Fault */
 /** @typedef {(message: string) => Error} Bad */
-/** @param {string} file @param {Fault} TrainletError @returns {Bad} */
-const badIn = (file, TrainletError) => (message) => new TrainletError('source-unreadable', `${file}: ${message}`);
+/** @param {string} file @returns {Bad} */
+const badIn = (file) => (message) => new TrainletError('source-unreadable', `${file}: ${message}`);
 
 /**
  * The tensors of floats by their names, as float32, and the notes.
- * @param {Uint8Array} bytes @param {string} file what errors call it @param {Fault} TrainletError
+ * @param {Uint8Array} bytes @param {string} file what errors call it
  * @returns {{ tensors: Map<string, Floats>, notes: Record<string, string> }}
  */
-export function readSafetensors(bytes, file, TrainletError) {
-  const bad = badIn(file, TrainletError);
+export function readSafetensors(bytes, file) {
+  const bad = badIn(file);
   const start = startOf(bytes, bytes.length, bad);
   const header = headerOf(bytes.subarray(8, start), bad);
   const places = placesIn(header, bytes.length - start, bad);
@@ -45,10 +46,10 @@ export function readSafetensors(bytes, file, TrainletError) {
 
 /**
  * What is in a file that is read by ranges: tensors of any type, and where they begin.
- * @param {import('../artifacts/external-data.js').Ranges} ranges @param {string} file @param {Fault} TrainletError
+ * @param {import('../artifacts/external-data.js').Ranges} ranges @param {string} file
  */
-export async function openSafetensors({ bytes, read }, file, TrainletError) {
-  const bad = badIn(file, TrainletError);
+export async function openSafetensors({ bytes, read }, file) {
+  const bad = badIn(file);
   const start = startOf(await read(0, Math.min(8, bytes)), bytes, bad);
   const header = headerOf(await read(8, start - 8), bad);
   return { places: placesIn(header, bytes - start, bad), start };

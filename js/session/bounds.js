@@ -1,12 +1,11 @@
 /** The option `bounds` of a session: what of it is refused. */
 
+import { invalid } from '../base/errors.js';
+
 /** @import { TrainingSessionOptions } from '../types.js' */
 
-/**
- * @param {typeof import('../base/errors.js').invalid} invalid
- * @param {TrainingSessionOptions['bounds']} bounds
- */
-export function checkBounds(invalid, bounds) {
+/** @param {TrainingSessionOptions['bounds']} bounds */
+export function checkBounds(bounds) {
   if (typeof bounds !== 'object' || bounds === null || Array.isArray(bounds))
     throw invalid("bounds must be an object of ranges by name, as { 'w*': [0, 10] }");
   for (const [name, range] of Object.entries(bounds))

@@ -5,14 +5,11 @@
 
 import { checkKeys, invalid, TrainletError } from '../base/errors.js';
 import { bind, check, pack } from '../base/tensor.js';
+import { tensorsOf, withSignal } from './run.js';
 
 /** @import { Feeds, Forward, RunOptions, Tensor } from '../types.js' */
 /** @import { Ask, GraphInfo, SessionInfo } from '../engine/protocol.js' */
-/**
- * @typedef {NonNullable<SessionInfo['outside']>} Outside what gradients are taken for, and given towards
- * @typedef {{ ask: Ask } & Pick<typeof import('./run.js'), 'tensorsOf' | 'withSignal'>} Run how a session runs, handed in:
- * a bundler would take what two files import out of the one that a page loads first
- */
+/** @typedef {NonNullable<SessionInfo['outside']>} Outside what gradients are taken for, and given towards */
 
 /** After these nothing has run yet. */
 const ASKED_AGAIN = ['invalid-feed', 'out-of-memory'];
@@ -21,30 +18,29 @@ const ASKED_AGAIN = ['invalid-feed', 'out-of-memory'];
 const forgotten = new FinalizationRegistry((/** @type {() => Promise<void>} */ drop) => drop().catch(() => {}));
 
 /**
- * @param {Run} how
+ * @param {Ask} ask
  * @param {SessionInfo} info of a session whose loss is outside
  * @param {Feeds} feeds
  * @param {RunOptions} [options]
  * @returns {Promise<Forward>}
  */
-export async function forward(how, info, feeds, options) {
-  const { ask, tensorsOf, withSignal } = how;
+export async function forward(ask, info, feeds, options) {
   const { inputs } = /** @type {GraphInfo} */ (info.train);
   const outside = /** @type {Outside} */ (info.outside);
   return await withSignal(options, async (signal) => {
     const packed = pack(bind(feeds, inputs));
     const { run, outputs } = await ask('forward', { feeds: packed }, [packed.buffer], signal);
-    return { outputs: /** @type {Record<string, Tensor>} */ (tensorsOf(outputs)), ...opened(how, outside, run) };
+    return { outputs: /** @type {Record<string, Tensor>} */ (tensorsOf(outputs)), ...opened(ask, outside, run) };
   });
 }
 
 /**
  * What can be done with a forward run, once.
- * @param {Run} how
+ * @param {Ask} ask
  * @param {Outside} outside
  * @param {number} run
  */
-function opened({ ask, tensorsOf, withSignal }, outside, run) {
+function opened(ask, outside, run) {
   const state = { over: '' };
   const drop = () => dropRun(ask, run, state);
   /** @type {Forward['backward']} */

@@ -3,7 +3,7 @@
 import { later } from '../base/lazy.js';
 import { checkEngineOptions } from '../engine/options.js';
 import { endProfiling, INSIDE, names, namesIn, needClient, ORT_OPTIONS, open } from './open.js';
-import { runGraph, tensorsOf } from './run.js';
+import { runGraph } from './run.js';
 
 /** @import { Feeds, Fetches, FetchStructure, RunOptions, SessionOptions, Source } from '../types.js' */
 /** @import { GraphInfo, SessionInfo } from '../engine/protocol.js' */
@@ -51,7 +51,7 @@ export class InferenceSession {
 
   /** @param {Feeds} feeds @param {Fetches | FetchStructure | RunOptions} [fetches] @param {RunOptions} [options] */
   async run(feeds, fetches, options) {
-    const run = this.#maps ? this.#maps.withMaps(runGraph, tensorsOf) : runGraph;
+    const run = this.#maps?.runWithMaps ?? runGraph;
     return await run(this.#client.ask, 'model', this.#graph, feeds, fetches, options);
   }
 

@@ -5,10 +5,9 @@
 
 import { nameOf, TrainletError } from '../base/errors.js';
 import { Tensor } from '../base/tensor.js';
+import { runGraph, tensorsOf } from './run.js';
 
 /** @import { ValueInfo } from '../types.js' */
-/** @typedef {typeof import('./run.js').runGraph} RunGraph */
-/** @typedef {typeof import('./run.js').tensorsOf} TensorsOf */
 
 /** @param {string} message */
 const bad = (message) => new TrainletError('invalid-feed', message);
@@ -35,15 +34,11 @@ function closed([{ data: keys }, { data: values, dims }]) {
   );
 }
 
-/**
- * Both are handed over, so that bundlers leave js/session/run.js in the page's own file.
- * @param {RunGraph} runGraph @param {TensorsOf} tensorsOf
- * @returns {RunGraph} the same for a graph of which inputs or outputs are maps
- */
-export const withMaps = (runGraph, tensorsOf) => async (ask, graph, info, feeds, fetches, options, how) => {
+/** Runs a graph of which inputs or outputs are maps. @type {typeof runGraph} */
+export const runWithMaps = async (ask, graph, info, feeds, fetches, options, how) => {
   const inputs = info.inputs.map((input) => (input.map ? { ...input, sequence: /** @type {const} */ (true) } : input));
   const isMap = (/** @type {string} */ name) => info.outputs.some((output) => output.name === name && output.map);
-  /** @type {TensorsOf} */
+  /** @type {typeof tensorsOf} */
   const unpack = (outputs) =>
     Object.fromEntries(
       Object.entries(tensorsOf(outputs)).map(([name, value]) => [

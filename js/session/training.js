@@ -1,14 +1,13 @@
 /** The session that trains. */
 
 import { askedAt } from '../base/call-site.js';
-import { checkKeys, checkWhole, invalid, nameOf, TrainletError } from '../base/errors.js';
+import { checkKeys, checkWhole, invalid, nameOf } from '../base/errors.js';
 import { later } from '../base/lazy.js';
 import { bind, check, pack, Tensor } from '../base/tensor.js';
 import { checkEngineOptions } from '../engine/options.js';
-import { readSource } from '../sources/source.js';
 import { endProfiling, INSIDE, names, namesIn, needClient, ORT_OPTIONS, open, PART_NAMES, sourcesOf } from './open.js';
 import { PropertyBag } from './properties.js';
-import { PREDICT_OPTIONS, runGraph, STEP_OPTIONS, tensorsOf, withSignal } from './run.js';
+import { PREDICT_OPTIONS, runGraph, STEP_OPTIONS, withSignal } from './run.js';
 
 /**
  * @import { Adapters, AdapterSources, ArtifactSources, CalibrateOptions, CheckpointOptions, CompactSource, Dataset, EvaluateOptions,
@@ -68,7 +67,7 @@ export class TrainingSession {
   static async create(artifacts, options = {}) {
     const sources = sourcesOf('TrainingSession.create', artifacts);
     checkEngineOptions('TrainingSession.create', options, PART_NAMES, [...ORT_OPTIONS, 'bounds']);
-    if (options.bounds !== undefined) (await later(() => import('./bounds.js'))).checkBounds(invalid, options.bounds);
+    if (options.bounds !== undefined) (await later(() => import('./bounds.js'))).checkBounds(options.bounds);
     return await open(sources, options, async (client, loaded) => {
       const outside = loaded.info.outside ? await later(() => import('./external-loss.js')) : undefined;
       const place = loaded.fit ? await later(() => import('../fit/position.js')) : undefined;
@@ -99,7 +98,7 @@ export class TrainingSession {
   async forward(feeds, options) {
     if (!this.#forward)
       throw invalid("forward: the loss is inside the training model; make artifacts with the loss 'outside'");
-    return await this.#forward({ ask: this.#ask, tensorsOf, withSignal }, this.#info, feeds, options);
+    return await this.#forward(this.#ask, this.#info, feeds, options);
   }
 
   /** @param {RunOptions} [options] */
@@ -262,7 +261,6 @@ export class TrainingSession {
     const inside = {
       ...this[INSIDE],
       lora,
-      readSource,
       place: () => (this.#fitting ? undefined : (this.#place ?? {})),
     };
     return await /** @type {any} */ (act)(this, inside, ...args);
@@ -346,9 +344,7 @@ export class TrainingSession {
     const adapters = ['separate', 'merged', 'inputs'].indexOf(way);
     const asked = { outputs, trainingInfo, types: format === 'ort', ema, adapters };
     const model = await this.#ask('export', asked, [], signal);
-    return format
-      ? (await later(() => import('../formats/ort-model.js'))).inFormat(model, options, TrainletError)
-      : model;
+    return format ? (await later(() => import('../formats/ort-model.js'))).inFormat(model, options) : model;
   }
 
   /** @param {{ signal?: AbortSignal }} [options] */

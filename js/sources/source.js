@@ -23,9 +23,7 @@ export async function readSource(name, source, { signal, onProgress, integrity =
     const bytes = await read(source, progress, signal);
     if (!bytes) throw new Error(`expected a URL, a path, bytes, a Blob or a Response, not ${nameOf(source)}`);
     const hash = integrity[name];
-    const fault =
-      hash !== undefined && (await (await later(() => import('./integrity.js'))).faultOf(name, bytes, hash));
-    if (fault) throw new TrainletError(...fault);
+    if (hash !== undefined) await (await later(() => import('./integrity.js'))).checkIntegrity(name, bytes, hash);
     return bytes;
   } catch (error) {
     checkSignal(signal);

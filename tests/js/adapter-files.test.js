@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { readSafetensors, writeSafetensors } from '../../js/formats/safetensors.js';
-import { generateArtifacts, Tensor, TrainingSession, TrainletError } from '../../js/index.js';
+import { generateArtifacts, Tensor, TrainingSession } from '../../js/index.js';
 import { info, message, tensor } from '../bench/models/onnx_file.js';
 import { configOf, folderOf, prefixOf, runs, sessionOf } from '../golden/lora_runs.js';
 import { golden } from './clusters.js';
@@ -16,7 +16,7 @@ const open = async (lora = { r: 2 }, more = {}, model = mlp) =>
     await generateArtifacts(model, { ...HERE, loss: 'cross-entropy', optimizer: 'sgd', lora, ...more }),
     HERE,
   );
-const tensorsOf = (files) => readSafetensors(files[TENSORS], 'it', TrainletError).tensors;
+const tensorsOf = (files) => readSafetensors(files[TENSORS], 'it').tensors;
 const fileOf = (tensors) => ({ [TENSORS]: writeSafetensors(new Map(tensors), 'float32') });
 const valuesOf = async (session) => (await session.getContiguousParameters(false)).data.slice();
 const invalid = (message) => ({ code: 'invalid-argument', message });

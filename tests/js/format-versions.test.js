@@ -9,9 +9,7 @@ import { after, before, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { IDBFactory, IDBKeyRange } from 'fake-indexeddb';
 import { readOnnxAdapter } from '../../js/adapters/onnx.js';
-import { TrainletError } from '../../js/base/errors.js';
 import { parseNpy } from '../../js/cli/npy.js';
-import { floatsOf } from '../../js/formats/safetensors.js';
 import {
   CheckpointStore,
   compactArtifacts,
@@ -144,7 +142,7 @@ test('ONNX models by their IR version, whoever reads them', async () => {
 test('adapters of ONNX Runtime, and arrays of NumPy', async () => {
   const adapter = await golden('lora/python.onnx_adapter');
   const newer = withByte(adapter, firstField(adapter), 2);
-  const read = async () => readOnnxAdapter(newer, 'a.onnx_adapter', { floatsOf, TrainletError });
+  const read = async () => readOnnxAdapter(newer, 'a.onnx_adapter');
   await refused(read, 'a.onnx_adapter: is of version 2 of the format, we read version 1');
   const array = Buffer.from(`\x93NUMPY\x04\x00${' '.repeat(64)}`, 'latin1');
   await refused(async () => parseNpy('x.npy', array), 'x.npy is of version 4 of .npy, we read versions 1 to 3');

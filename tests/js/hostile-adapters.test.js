@@ -187,7 +187,7 @@ test('entries of a configuration that PEFT refuses, or that change the base weig
 });
 
 test("names have PEFT's prefix in all of a file, or in none", async () => {
-  const { tensors } = readSafetensors(file['adapter_model.safetensors'], 'file', TrainletError);
+  const { tensors } = readSafetensors(file['adapter_model.safetensors'], 'file');
   const named = (change) => {
     const changed = new Map([...tensors].map(([name, tensor], i) => [change(name, i), tensor]));
     return session.loadAdapter({ ...file, 'adapter_model.safetensors': writeSafetensors(changed, 'float32') });

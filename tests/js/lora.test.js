@@ -43,7 +43,7 @@ for (const [name, { losses, logits }] of Object.entries(runs)) {
     const { logits: answers } = await session.predict(inputs, ['logits']);
     near(answers.data.slice(0, logits.length), logits, 2e-4, 'logits');
     const made = await session.exportAdapter({ prefix: prefixOf(name) });
-    const ours = readSafetensors(made['adapter_model.safetensors'], 'ours', TrainletError).tensors;
+    const ours = readSafetensors(made['adapter_model.safetensors'], 'ours').tensors;
     const theirs = readSafetensors(
       folderOf(name, 'last')['adapter_model.safetensors'],
       'theirs',
@@ -301,7 +301,7 @@ test('a file that does not fit is refused, and nothing has changed', async () =>
   const session = await TrainingSession.create(await onMlp({ r: 2 }), HERE);
   const before = await session.getContiguousParameters();
   const { 'adapter_model.safetensors': bytes } = await session.exportAdapter();
-  const { tensors } = readSafetensors(bytes, 'own', TrainletError);
+  const { tensors } = readSafetensors(bytes, 'own');
   const changed = (change) => {
     const copy = new Map(tensors);
     change(copy);
@@ -364,7 +364,7 @@ test('safetensors: numbers of 16 bits as NumPy and PyTorch round them', () => {
   );
   for (const type of ['float16', 'bfloat16']) {
     const bytes = writeSafetensors(new Map([['x', { dims: [given.length], data: Float32Array.from(given) }]]), type);
-    const { data } = readSafetensors(bytes, 'own', TrainletError).tensors.get('x');
+    const { data } = readSafetensors(bytes, 'own').tensors.get('x');
     const again = writeSafetensors(new Map([['x', { dims: [given.length], data }]]), type);
     assert.deepEqual(again, bytes, 'what is read is what was written');
   }
@@ -404,7 +404,7 @@ test('safetensors: hostile files are refused in a sentence', () => {
   ];
   for (const bytes of hostile)
     assert.throws(
-      () => readSafetensors(bytes, 'file', TrainletError),
+      () => readSafetensors(bytes, 'file'),
       (error) => error.code === 'source-unreadable',
     );
 });

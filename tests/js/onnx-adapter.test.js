@@ -4,12 +4,10 @@ import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { readOnnxAdapter as readWith, writeOnnxAdapter } from '../../js/adapters/onnx.js';
-import { floatsOf } from '../../js/formats/safetensors.js';
-import { generateArtifacts, TrainingSession, TrainletError } from '../../js/index.js';
+import { readOnnxAdapter, writeOnnxAdapter } from '../../js/adapters/onnx.js';
+import { generateArtifacts, TrainingSession } from '../../js/index.js';
 import { root } from '../../wasm/tools.mjs';
 
-const readOnnxAdapter = (bytes, file) => readWith(bytes, file, { floatsOf, TrainletError });
 const HERE = { worker: false, threads: 1 };
 const FILE = 'adapter.onnx_adapter';
 const mlp = readFileSync(join(root, 'tests/golden/mlp_small.onnx'));

@@ -8,10 +8,10 @@ import { TrainletError } from '../../js/base/errors.js';
 import { openSafetensors, readSafetensors, toBrain, toHalf, writeSafetensors } from '../../js/formats/safetensors.js';
 
 const golden = JSON.parse(readFileSync(new URL('../golden/safetensors.json', import.meta.url), 'utf8'));
-const read = (bytes) => readSafetensors(bytes, 'file', TrainletError);
+const read = (bytes) => readSafetensors(bytes, 'file');
 const bytesOf = (text) => new Uint8Array(Buffer.from(text, 'base64'));
 const ranges = (bytes) => ({ bytes: bytes.length, read: async (at, count) => bytes.slice(at, at + count) });
-const open = (bytes) => openSafetensors(ranges(bytes), 'file', TrainletError);
+const open = (bytes) => openSafetensors(ranges(bytes), 'file');
 const floats = Float32Array.from(golden.rounded.float32, (bits) => new Float32Array(Uint32Array.of(bits).buffer)[0]);
 const numbersOf = (texts) => Float32Array.from(texts, (text) => Number(text.replace('inf', 'Infinity')));
 

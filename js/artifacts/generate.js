@@ -3,13 +3,11 @@
  * next session may take over.
  */
 
-import { checkKeys, checkObject, checkSignal, invalid, sentenceOf, TrainletError } from '../base/errors.js';
+import { checkObject, invalid } from '../base/errors.js';
 import { later } from '../base/lazy.js';
-import { isNode, locate, nodeModule } from '../base/platform.js';
-import { ARRAYS, pack, sizeOf } from '../base/tensor.js';
 import { clients, withClient } from '../engine/client.js';
 import { checkEngineOptions, packConstants } from '../engine/options.js';
-import { open, PART_NAMES, readParts, sourcesOf } from '../session/open.js';
+import { PART_NAMES, readParts, sourcesOf } from '../session/open.js';
 import { externalOf, readExternal, readSource } from '../sources/source.js';
 
 /**
@@ -44,9 +42,7 @@ export async function generateArtifacts(model, options = {}) {
     throw invalid('generateArtifacts: weights go with a loss of its own: say which by loss');
   const { source, lora } = await withModules(model, options);
   const made = await askOnce('artifacts', source, options, settingsOf(options, lora));
-  return options.ortFormat
-    ? (await later(() => import('../formats/ort-model.js'))).artifactsOf(made, TrainletError)
-    : made;
+  return options.ortFormat ? (await later(() => import('../formats/ort-model.js'))).artifactsOf(made) : made;
 }
 
 /** @type {typeof import('../types.js').planMemory} */
@@ -56,8 +52,7 @@ export async function planMemory(model, options) {
   const { source, lora } = await withModules(model, others);
   const settings = [WITHOUT_WEIGHTS, ...settingsOf(others, lora)];
   const parts = await askOnce('artifacts', source, others, settings, true);
-  const tools = { ARRAYS, checkObject, invalid, open, pack, sizeOf, sourcesOf };
-  return await (await later(() => import('./plan-memory.js'))).planMemory(parts, dims, others, tools);
+  return await (await later(() => import('./plan-memory.js'))).planMemory(parts, dims, others);
 }
 
 /**
@@ -98,7 +93,7 @@ async function askOnce(method, model, options, settings, withoutWeights = false)
     let told = [];
     if (comes) {
       const { hand } = await later(() => import('./external-data.js'));
-      told = await hand(client, asked, inPieces ?? {}, withoutWeights, options, TOOLS);
+      told = await hand(client, asked, inPieces ?? {}, withoutWeights, options);
     }
     const answer = await (comes ? client.ask(method, null) : client.ask(method, asked, buffers));
     if (told.length && 'warnings' in answer) answer.warnings.push(...told);
@@ -113,10 +108,8 @@ async function readModel(model, options) {
   const { freeDimensionOverrides: numbers } = options;
   checkObject('freeDimensionOverrides', numbers);
   const bytes = await readSource('model', model, options);
-  return numbers ? (await later(() => import('./free-dimensions.js'))).withDimensions(bytes, numbers, invalid) : bytes;
+  return numbers ? (await later(() => import('./free-dimensions.js'))).withDimensions(bytes, numbers) : bytes;
 }
-
-const TOOLS = { checkSignal, invalid, locate, nodeModule, isNode, readSource, sentenceOf, TrainletError };
 
 /** What is in memory is given whole; of the rest the engine is handed one tensor after the other. */
 function inTwo(/** @type {Record<string, Source>} */ externalData) {
@@ -167,7 +160,7 @@ const OTHER_WEIGHTS = ['otherWeights', '1'];
 async function withModules(model, options) {
   if (!options.lora) return { source: model, lora: [] };
   const { loraSettings } = await later(() => import('../adapters/options.js'));
-  const { settings, choose } = loraSettings(options.lora, { checkKeys, checkObject, invalid });
+  const { settings, choose } = loraSettings(options.lora);
   if (!choose) return { source: model, lora: settings };
   const source = await readSource('model', model, options);
   const asked = [...limitOf(options), ...settings, WITHOUT_WEIGHTS];
@@ -248,24 +241,6 @@ function typed(prefix, options) {
     .filter(([, value]) => value !== undefined)
     .map(([key, value]) => [`${prefix}.${key}`, typeof value === 'boolean' ? String(Number(value)) : String(value)]);
 }
-
-// ── And what is done with them in one call ──
-
-/** @type {typeof import('../types.js').fineTune} */
-export const fineTune = async (...given) =>
-  /** @type {any} */ (
-    await (await later(() => import('../fine-tune/fine-tune.js'))).fineTune(
-      { generateArtifacts, parametersOf },
-      ...given,
-    )
-  );
-
-/** @type {typeof import('../types.js').forgetSamples} */
-export const forgetSamples = async (...given) =>
-  await (await later(() => import('../fine-tune/forget.js'))).forgetSamples(
-    { generateArtifacts, parametersOf },
-    ...given,
-  );
 
 // ── One file of them ──
 
