@@ -1,5 +1,6 @@
 // Tries each bundler as its user would: a fresh folder, the bundler of today and the packed package from npm, a build,
-// and the page in headless Chromium. README.md's table of bundlers says what was tried and what each needs.
+// and the page in headless Chromium. docs/guides/bundlers.md has a table of what each
+// bundler needs.
 import { execFile, spawn } from 'node:child_process';
 import { createReadStream, existsSync } from 'node:fs';
 import { copyFile, mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
