@@ -68,7 +68,10 @@ export async function exportAdapter(session, inside, options = {}) {
     throw invalid(`exportAdapter: format is 'peft' or 'onnx', not ${nameOf(options.format)}`);
   const { type = 'float32', prefix = '', baseModel = null } = options;
   if (type !== 'float32' && type !== 'float16' && type !== 'bfloat16')
-    throw invalid(`exportAdapter: type is 'float32', 'float16' or 'bfloat16', not ${String(type)}`);
+    throw invalid(`exportAdapter: type is 'float32', 'float16' or 'bfloat16', not ${nameOf(type)}`);
+  if (typeof prefix !== 'string') throw invalid(`exportAdapter: prefix is a string, not ${nameOf(prefix)}`);
+  if (baseModel !== null && typeof baseModel !== 'string')
+    throw invalid(`exportAdapter: baseModel is a string, not ${nameOf(baseModel)}`);
   const entries = entriesOf(lora, session);
   const stray = entries.find(({ key }) => !key.startsWith(prefix));
   if (stray) throw invalid(`exportAdapter: '${stray.key}' does not begin with the prefix '${prefix}'`);

@@ -29,7 +29,7 @@ export function loraSettings(lora) {
   checkKeys('generateArtifacts: lora', named, KEYS);
   /** @type {[string, string][]} */
   const settings = [
-    ['lora.r', String(named.r ?? 8)],
+    ['lora.r', typeof named.r === 'object' ? 'an object' : String(named.r ?? 8)],
     ['lora.ofPeft', String(Number(isPeft))],
     ...Object.entries(named)
       .filter(([key]) => key !== 'r')

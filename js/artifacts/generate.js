@@ -3,7 +3,7 @@
  * next session may take over.
  */
 
-import { checkObject, invalid } from '../base/errors.js';
+import { checkObject, invalid, nameOf } from '../base/errors.js';
 import { later } from '../base/lazy.js';
 import { clients, withClient } from '../engine/client.js';
 import { checkEngineOptions, packConstants } from '../engine/options.js';
@@ -119,9 +119,18 @@ function inTwo(/** @type {Record<string, Source>} */ externalData) {
   return { whole: Object.fromEntries(whole), inPieces: others.length ? Object.fromEntries(others) : undefined };
 }
 
+/** A value as the engine or a message has it. @param {unknown} value */
+function textOf(value) {
+  try {
+    return String(value);
+  } catch {
+    return 'an object without a text';
+  }
+}
+
 /** Of engines that may stand for each other. @param {EngineOptions} options */
 const kindOf = ({ worker = true, workerUrl, wasmUrl, threads, reproducible }) =>
-  JSON.stringify([worker, workerUrl, wasmUrl, threads, reproducible]);
+  [worker, workerUrl, wasmUrl, threads, reproducible].map(textOf).join('\n');
 
 /**
  * The session is mostly made at once: it gets this worker, and memory that is there already.
@@ -182,7 +191,7 @@ function settingsOf(options, lora) {
   /** @type {[string, string][]} */
   const chosen = passes === undefined ? [] : [['passes', passes === 'none' ? '' : passes.join(',')]];
   /** @type {[string, string][]} */
-  const names = NAMES.flatMap((key) => (options[key] === undefined ? [] : [[key, String(options[key])]]));
+  const names = NAMES.flatMap((key) => (options[key] === undefined ? [] : [[key, textOf(options[key])]]));
   return [
     ...limitOf(options),
     ...lossSettings(options),
@@ -208,7 +217,7 @@ function headSettings(head) {
     ...classes.map((name) => /** @type {[string, string]} */ (['head.classes', name])),
     ...Object.entries(rest)
       .filter(([, value]) => value !== undefined)
-      .map(([key, value]) => /** @type {[string, string]} */ ([`head.${key}`, String(value)])),
+      .map(([key, value]) => /** @type {[string, string]} */ ([`head.${key}`, textOf(value)])),
   ];
 }
 
@@ -228,7 +237,12 @@ function listOf(key, entries = []) {
 }
 
 /** @param {string} key @param {boolean} [value] @returns {[string, string][]} */
-const flag = (key, value) => (value === undefined ? [] : [[key, String(Number(value))]]);
+function flag(key, value) {
+  if (value === undefined) return [];
+  if ((typeof value === 'object' && value !== null) || typeof value === 'symbol')
+    throw invalid(`generateArtifacts: ${key} must be true or false, not ${nameOf(value)}`);
+  return [[key, String(Number(value))]];
+}
 
 /**
  * Settings of an option that may be just a type; the type goes first, because it sets the defaults of the others.
@@ -239,7 +253,7 @@ function typed(prefix, options) {
   const { type, ...rest } = typeof options === 'string' ? { type: options } : options;
   return Object.entries({ type, ...rest })
     .filter(([, value]) => value !== undefined)
-    .map(([key, value]) => [`${prefix}.${key}`, typeof value === 'boolean' ? String(Number(value)) : String(value)]);
+    .map(([key, value]) => [`${prefix}.${key}`, typeof value === 'boolean' ? String(Number(value)) : textOf(value)]);
 }
 
 // ── One file of them ──
@@ -250,7 +264,7 @@ export async function compactArtifacts(artifacts, options = {}) {
   checkEngineOptions('compactArtifacts', options, PART_NAMES, ['weights']);
   const { maxMemoryBytes = 0, weights = 'exact' } = options;
   if (weights !== 'exact' && weights !== 'float16' && weights !== 'int8')
-    throw invalid(`compactArtifacts: weights are 'exact', 'float16' or 'int8', not ${String(weights)}`);
+    throw invalid(`compactArtifacts: weights are 'exact', 'float16' or 'int8', not ${textOf(weights)}`);
   const constants = packConstants(options);
   return await withClient(options, async (client) => {
     const { parts, external } = await readParts(sources, options);

@@ -61,7 +61,8 @@ export async function handWeights(client, sources, { late, notes }, options, ope
 async function partsOf(sources, options) {
   if (Array.isArray(sources)) return sources;
   const source = /** @type {string | URL} */ (sources);
-  if (!/\.json$/.test(source instanceof URL ? source.pathname : String(source))) return [source];
+  const named = source instanceof URL ? source.pathname : source;
+  if (typeof named !== 'string' || !/\.json$/.test(named)) return [source];
   const bytes = await readSource('weights', source, { ...options, integrity: {} });
   const [, map = '{}'] = /"weight_map"\s*:\s*(\{[^{}]*\})/.exec(new TextDecoder().decode(bytes)) ?? [];
   const names = [...new Set(/** @type {string[]} */ (Object.values(JSON.parse(map))))];

@@ -77,7 +77,7 @@ export function checkWhole(where, value, least) {
 
 /** @param {AbortSignal | undefined} signal */
 export function checkSignal(signal) {
-  if (signal && typeof signal.aborted !== 'boolean') throw invalid('signal must be an AbortSignal');
+  if (signal != null && !signal.addEventListener) throw invalid('signal must be an AbortSignal');
   if (signal?.aborted) throw abortedBy(signal);
 }
 

@@ -35,8 +35,10 @@ export function classesOf(data, classes) {
 }
 
 /** @param {string} where @param {FineTuneData} data @returns {(string | number)[]} */
-function labelsIn(where, { labels } = /** @type {any} */ ({})) {
-  const given = Array.isArray(labels) || ArrayBuffer.isView(labels) ? labels : tensorIn(/** @type {Feeds} */ (labels));
+function labelsIn(where, data) {
+  const labels = data?.labels;
+  const given =
+    Array.isArray(labels) || ArrayBuffer.isView(labels) ? labels : tensorIn(/** @type {Feeds | undefined} */ (labels));
   const list = ArrayBuffer.isView(given) ? Array.from(/** @type {any} */ (given), Number) : given;
   if (!Array.isArray(list) || !list.length)
     throw invalid(`${where} are { inputs, labels }, with a list of one label for each example`);
@@ -44,8 +46,8 @@ function labelsIn(where, { labels } = /** @type {any} */ ({})) {
 }
 
 /** The elements of the one tensor of a data set's labels. @param {Feeds} [labels] */
-function tensorIn(labels = {}) {
-  const tensors = /** @type {TensorLike[]} */ (Object.values(labels));
+function tensorIn(labels) {
+  const tensors = /** @type {TensorLike[]} */ (Object.values(labels ?? {}));
   return tensors.length === 1 ? tensors[0]?.data : undefined;
 }
 

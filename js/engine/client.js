@@ -193,6 +193,7 @@ export class Client {
     this.#tellStop(1);
     this.#released ??= this.#finish(end);
     if (signal?.aborted) end();
+    else checkSignal(signal);
     signal?.addEventListener('abort', end);
     await this.#released.finally(() => signal?.removeEventListener('abort', end));
   }
@@ -299,6 +300,6 @@ export async function withClient(options, make) {
 /** The engine, and how many threads it is to use. @param {EngineOptions} options */
 async function compileFor({ wasmUrl, wasmBinary, threads: wanted = 'auto', reproducible = false }) {
   const threads = await threadsFor(wanted);
-  const place = { wasmUrl: wasmUrl ? await locate(wasmUrl) : undefined, wasmBinary };
+  const place = { wasmUrl: wasmUrl ? await locate(`${wasmUrl}`) : undefined, wasmBinary };
   return { threads, module: await compileEngine({ ...place, threads, reproducible }) };
 }

@@ -38,38 +38,11 @@ function buildFor(threads, relaxed) {
  * module.
  */
 function hasRelaxedSimd() {
-  const zero = [0x41, 0, 0xfd, 0x0f];
-  const body = [0, ...zero, ...zero, ...zero, 0xfd, 0x85, 0x02, 0x0b];
-  return (
-    globalThis.WebAssembly?.validate(
-      new Uint8Array([
-        0,
-        0x61,
-        0x73,
-        0x6d,
-        1,
-        0,
-        0,
-        0,
-        1,
-        5,
-        1,
-        0x60,
-        0,
-        1,
-        0x7b,
-        3,
-        2,
-        1,
-        0,
-        10,
-        body.length + 2,
-        1,
-        body.length,
-        ...body,
-      ]),
-    ) ?? false
-  );
+  const module = [
+    0, 0x61, 0x73, 0x6d, 1, 0, 0, 0, 1, 5, 1, 0x60, 0, 1, 0x7b, 3, 2, 1, 0, 10, 19, 1, 17, 0, 0x41, 0, 0xfd, 0x0f, 0x41,
+    0, 0xfd, 0x0f, 0x41, 0, 0xfd, 0x0f, 0xfd, 0x85, 0x02, 0x0b,
+  ];
+  return globalThis.WebAssembly?.validate(new Uint8Array(module)) ?? false;
 }
 
 /** @param {Response | Uint8Array | ArrayBuffer} source */

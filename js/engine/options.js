@@ -1,6 +1,6 @@
 /** What every engine may be told, and what of it is refused. */
 
-import { checkKeys, checkObject, invalid } from '../base/errors.js';
+import { checkKeys, checkObject, invalid, nameOf } from '../base/errors.js';
 import { check, pack } from '../base/tensor.js';
 
 /** @import { EngineOptions, TensorLike } from '../types.js' */
@@ -33,14 +33,16 @@ export function checkEngineOptions(where, options, sources, more = []) {
   checkKeys(`${where}: integrity`, options.integrity, sources);
   checkObject(`${where}: externalData`, options.externalData);
   checkObject(`${where}: constants`, options.constants);
-  const { threads = 'auto', maxMemoryBytes = 0, maxWork = 1, passes = 'none' } = options;
-  if (threads !== 'auto' && !(Number.isInteger(threads) && threads >= 1))
-    throw invalid(`${where}: threads must be a whole number of at least 1 or 'auto', not ${threads}`);
-  if (passes !== 'none' && !Array.isArray(passes))
-    throw invalid(`${where}: passes must be an array of names or 'none', not ${passes}`);
-  if (!(maxMemoryBytes >= 0))
-    throw invalid(`${where}: maxMemoryBytes must be a number of bytes, not ${maxMemoryBytes}`);
-  if (!(maxWork > 0)) throw invalid(`${where}: maxWork must be a number above 0, not ${maxWork}`);
+  /** @type {(key: keyof EngineOptions, wanted: string, isRight: (value: any) => boolean) => void} */
+  const need = (key, wanted, isRight) => {
+    const value = options[key];
+    if (value !== undefined && !isRight(value))
+      throw invalid(`${where}: ${key} must be ${wanted}, not ${nameOf(value)}`);
+  };
+  need('threads', "a whole number of at least 1 or 'auto'", (n) => n === 'auto' || (Number.isInteger(n) && n >= 1));
+  need('passes', "an array of names or 'none'", (names) => names === 'none' || Array.isArray(names));
+  need('maxMemoryBytes', 'a number of bytes', (n) => typeof n === 'number' && n >= 0);
+  need('maxWork', 'a number above 0', (n) => typeof n === 'number' && n > 0);
 }
 
 /** What inputs are bound to once. @param {EngineOptions} options */

@@ -44,7 +44,10 @@ export async function openKept(options) {
       'a store of features needs a checksum, which browsers give https pages alone',
     );
   const usual = { database: `trainlet-features-${name}`, directory: `features/${name}` };
-  const backend = await openBackend({ directory: directory && `${directory}/${name}` }, usual);
+  const backend = await openBackend(
+    { directory: typeof directory === 'string' && directory ? `${directory}/${name}` : directory },
+    usual,
+  );
   return new KeptFeatures(backend, { maxBytes, maxMemoryBytes });
 }
 

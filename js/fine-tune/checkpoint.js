@@ -1,11 +1,11 @@
 /** The checkpoints of a fineTune: they say of which call they are and how far it was, so that the same call goes on. */
 
 import { checksum } from '../base/checksum.js';
-import { checkKeys, TrainletError } from '../base/errors.js';
+import { checkKeys, invalid, nameOf, TrainletError } from '../base/errors.js';
 import { bytesOf } from '../base/tensor.js';
 import { fingerprintOf } from '../data/fingerprint.js';
 import { saveInTime } from '../fit/autosave.js';
-import { CHECKPOINT_KEYS } from '../fit/options.js';
+import { CHECKPOINT_KEYS, checkCheckpoint } from '../fit/options.js';
 
 /** @import { FineTuneOptions, FitOptions, TypedArray } from '../types.js' */
 /** @import { Examples } from '../data/labelled-examples.js' */
@@ -32,7 +32,12 @@ export const DECIDING = /** @type {const} */ ([
 const USUAL_MS = 1000;
 
 /** @param {Wish} [wish] */
-export const checkWish = (wish) => checkKeys('fineTune: checkpoint', wish, CHECKPOINT_KEYS);
+export function checkWish(wish) {
+  checkKeys('fineTune: checkpoint', wish, CHECKPOINT_KEYS);
+  checkCheckpoint(wish);
+  if (wish && typeof wish.store.load !== 'function')
+    throw invalid(`fineTune: checkpoint: store is what CheckpointStore.open gives, not ${nameOf(wish.store)}`);
+}
 
 export class TuningCheckpoint {
   #wish;

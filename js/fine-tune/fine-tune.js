@@ -4,7 +4,7 @@
  */
 
 import { generateArtifacts, parametersOf } from '../artifacts/generate.js';
-import { checkKeys, checkSignal, checkWhole, invalid } from '../base/errors.js';
+import { checkKeys, checkSignal, checkWhole, invalid, nameOf } from '../base/errors.js';
 import { later } from '../base/lazy.js';
 import { checkListeners, needSignal, ownOptions } from '../base/own-options.js';
 import { classesOf, examplesOf, fed, ownClasses, replayOf, split } from '../data/labelled-examples.js';
@@ -314,9 +314,13 @@ export function check(options) {
     const least = key === 'lastLayers' && options.head !== false ? 0 : 1;
     if (options[key] !== undefined) checkWhole(`fineTune: ${key}`, options[key], least);
   }
-  if (!(validation >= 0 && validation < 1)) throw invalid(`fineTune: validation is a share below 1, not ${validation}`);
-  if (!(anchor >= 0 && anchor < Infinity)) throw invalid(`fineTune: anchor is a number from 0 up, not ${anchor}`);
-  if (!(lr > 0 && lr < Infinity)) throw invalid(`fineTune: lr is a number above 0, not ${lr}`);
+  if (options.seed !== undefined) checkWhole('fineTune: seed', options.seed, Number.MIN_SAFE_INTEGER);
+  const need = (/** @type {string} */ name, /** @type {number} */ value, /** @type {boolean} */ fits, wanted = '') => {
+    if (typeof value !== 'number' || !fits) throw invalid(`fineTune: ${name} is ${wanted}, not ${nameOf(value)}`);
+  };
+  need('validation', validation, validation >= 0 && validation < 1, 'a share below 1');
+  need('anchor', anchor, anchor >= 0 && anchor < Infinity, 'a number from 0 up');
+  need('lr', lr, lr > 0 && lr < Infinity, 'a number above 0');
 }
 
 /**

@@ -3,7 +3,7 @@
  * from the base.
  */
 
-import { checkObject, invalid, nameOf } from '../base/errors.js';
+import { invalid, nameOf } from '../base/errors.js';
 import { leaveOut } from '../data/labelled-examples.js';
 import { check, tune } from './fine-tune.js';
 
@@ -19,7 +19,9 @@ import { check, tune } from './fine-tune.js';
 export async function forgetSamples(model, store, ids, options = {}) {
   const all = idsOf(ids);
   check(options);
-  checkObject('forgetSamples: the store', store);
+  for (const method of /** @type {const} */ (['get', 'delete', 'classes', 'dataset']))
+    if (typeof store?.[method] !== 'function')
+      throw invalid(`forgetSamples: the store is what SampleStore.open gives, not ${nameOf(store)}`);
   const { checkpoint } = options;
   const there = (await Promise.all(all.map((id) => store.get(id)))).flatMap((sample) => sample ?? []);
   const replay = options.replay && leaveOut('fineTune: replay', options.replay, there);

@@ -99,7 +99,7 @@ export const hasNoVariance = (error) =>
   error instanceof TrainletError && /a single value for each channel/.test(error.message);
 
 /** The name itself is the store's to judge. @param {FitOptions['checkpoint']} checkpoint */
-function checkCheckpoint(checkpoint) {
+export function checkCheckpoint(checkpoint) {
   checkKeys('checkpoint', checkpoint, CHECKPOINT_KEYS);
   if (!checkpoint) return;
   const { store, name } = checkpoint;

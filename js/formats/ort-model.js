@@ -94,7 +94,7 @@ export function inFormat(model, { format, trainingInfo }) {
   if (format === 'ort' && !trainingInfo) return ortFormatOf(model);
   throw new TrainletError(
     'invalid-argument',
-    `exportModel: the format is 'onnx' or, without trainingInfo, 'ort', not '${format}'`,
+    `exportModel: the format is 'onnx' or, without trainingInfo, 'ort', not ${typeof format === 'string' ? `'${format}'` : typeof format}`,
   );
 }
 

@@ -60,10 +60,15 @@ async function soundOf(what, source, { sampleRate, sourceRate }) {
 /** The mean of its channels. @param {string} what @param {any} buffer @returns {Sound} */
 function mono(what, buffer) {
   const { numberOfChannels, sampleRate: rate } = buffer ?? {};
-  if (typeof buffer?.getChannelData !== 'function' || !(numberOfChannels >= 1))
+  if (
+    typeof buffer?.getChannelData !== 'function' ||
+    !(Number.isSafeInteger(numberOfChannels) && numberOfChannels >= 1)
+  )
     throw invalid(`${what} must be an AudioBuffer, a Float32Array or a Blob, not ${nameOf(buffer)}`);
   /** @type {Float32Array[]} */
   const channels = Array.from({ length: numberOfChannels }, (_, c) => buffer.getChannelData(c));
+  if (!channels.every((channel) => channel instanceof Float32Array))
+    throw invalid(`${what}: getChannelData must give a Float32Array, not ${nameOf(channels[0])}`);
   const samples = channels[0].map((_, i) => channels.reduce((sum, one) => sum + one[i], 0) / numberOfChannels);
   return { samples, rate };
 }

@@ -40,7 +40,9 @@ function checkPixels(what, source) {
   if (!(data instanceof Uint8ClampedArray || data instanceof Uint8Array))
     throw invalid(`${what}: the data of its pixels must be a Uint8ClampedArray, not ${nameOf(data)}`);
   if (![width, height].every((side) => Number.isSafeInteger(side) && side > 0) || data.length !== 4 * width * height)
-    throw invalid(`${what}: ${width} × ${height} pixels of red, green, blue and alpha are not ${data.length} bytes`);
+    throw invalid(
+      `${what}: ${nameOf(width)} × ${nameOf(height)} pixels of red, green, blue and alpha are not ${data.length} bytes`,
+    );
   if (colorSpace !== 'srgb') throw invalid(`${what}: its colours must be srgb, not ${colorSpace}`);
   return { data, width, height };
 }

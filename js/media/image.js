@@ -1,6 +1,6 @@
 /** Tensors of pictures: pixels become numbers as torchvision's Resize, CenterCrop, ToTensor and Normalize make them. */
 
-import { checkKeys, checkWhole, invalid } from '../base/errors.js';
+import { checkKeys, checkWhole, invalid, nameOf } from '../base/errors.js';
 import { Tensor } from '../base/tensor.js';
 import { pixelsOf } from './image-pixels.js';
 import { resize } from './image-resize.js';
@@ -73,12 +73,12 @@ function wishOf(options) {
     background = [255, 255, 255],
   } = options;
   const layout = layoutOf(options);
-  if (crop !== 'center' && crop !== false) throw invalid(`crop must be 'center' or false, not ${String(crop)}`);
-  if (channels !== 1 && channels !== 3) throw invalid(`channels must be 3, or 1 for grey, not ${String(channels)}`);
-  if (!Object.hasOwn(FORMATS, tensorFormat))
-    throw invalid(`tensorFormat must be 'RGB', 'BGR' or 'RBG', not '${tensorFormat}'; grey is channels: 1`);
+  if (crop !== 'center' && crop !== false) throw invalid(`crop must be 'center' or false, not ${nameOf(crop)}`);
+  if (channels !== 1 && channels !== 3) throw invalid(`channels must be 3, or 1 for grey, not ${nameOf(channels)}`);
+  if (typeof tensorFormat !== 'string' || !Object.hasOwn(FORMATS, tensorFormat))
+    throw invalid(`tensorFormat must be 'RGB', 'BGR' or 'RBG', not ${nameOf(tensorFormat)}; grey is channels: 1`);
   if (dataType !== 'float32' && dataType !== 'uint8')
-    throw invalid(`dataType must be 'float32' or 'uint8', not '${dataType}'`);
+    throw invalid(`dataType must be 'float32' or 'uint8', not ${nameOf(dataType)}`);
   return {
     size: options.size === undefined ? undefined : sizeOf(options.size),
     crops: crop === 'center',
@@ -93,9 +93,11 @@ function wishOf(options) {
 /** Ours, or ONNX Runtime's name for it. @param {ImageOptions<any>} options */
 function layoutOf({ layout, tensorLayout = layout ?? 'NCHW' }) {
   if (layout !== undefined && layout !== tensorLayout)
-    throw invalid(`layout is '${layout}' and tensorLayout '${tensorLayout}': they are two names of one option`);
+    throw invalid(
+      `layout is ${nameOf(layout)} and tensorLayout ${nameOf(tensorLayout)}: they are two names of one option`,
+    );
   if (tensorLayout === 'NCHW' || tensorLayout === 'NHWC') return tensorLayout;
-  throw invalid(`layout must be 'NCHW' or 'NHWC', not '${tensorLayout}'`);
+  throw invalid(`layout must be 'NCHW' or 'NHWC', not ${nameOf(tensorLayout)}`);
 }
 
 /** @param {number | readonly number[]} size @returns {number[]} */
@@ -121,7 +123,9 @@ function sizeOf(size) {
 function numbers(option, given, count, fits = () => true, wanted = 'that are finite') {
   const list = Array.isArray(given) ? [...given] : Array(count).fill(given);
   if (list.length === count && list.every((value) => Number.isFinite(value) && fits(value))) return list;
-  throw invalid(`${option} must be a number or an array of ${count} numbers ${wanted}, not ${JSON.stringify(given)}`);
+  throw invalid(
+    `${option} must be a number or an array of ${count} numbers ${wanted}, not ${typeof given === 'bigint' ? nameOf(given) : JSON.stringify(given)}`,
+  );
 }
 
 /**

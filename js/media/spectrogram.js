@@ -2,7 +2,7 @@
  * Mel spectrograms: how loud the pitches of a sound are, as torchaudio's MelSpectrogram or ONNX's operators tell it.
  */
 
-import { checkKeys, checkWhole, invalid } from '../base/errors.js';
+import { checkKeys, checkWhole, invalid, nameOf } from '../base/errors.js';
 import { fourier } from './fourier.js';
 
 /** @import { MelOptions } from '../types.js' */
@@ -30,8 +30,10 @@ const SILENCE = 1e-6;
 /** @param {MelOptions} options @param {number} sampleRate @returns {Mel} */
 export function melOf(options, sampleRate) {
   checkKeys('mel', options, MEL_KEYS);
-  const { nFft = 400, winLength = nFft, hopLength = Math.max(1, Math.floor(winLength / 2)), nMels = 128 } = options;
+  const { nFft = 400, winLength = nFft, nMels = 128 } = options;
+  for (const [name, value] of Object.entries({ nFft, winLength, nMels })) checkWhole(`mel: ${name}`, value, 1);
   const {
+    hopLength = Math.max(1, Math.floor(winLength / 2)),
     fMin = 0,
     fMax = sampleRate / 2,
     power = 2,
@@ -40,18 +42,19 @@ export function melOf(options, sampleRate) {
     norm = null,
     log = false,
   } = options;
-  for (const [name, value] of Object.entries({ nFft, winLength, hopLength, nMels }))
-    checkWhole(`mel: ${name}`, value, 1);
+  checkWhole('mel: hopLength', hopLength, 1);
   if (nFft > LONGEST) throw invalid(`mel: nFft can be ${LONGEST} at most, not ${nFft}`);
   if (winLength > nFft) throw invalid(`mel: winLength ${winLength} is longer than nFft ${nFft}`);
-  if (!(fMin >= 0 && fMin < fMax && fMax <= sampleRate / 2))
-    throw invalid(`mel: fMin ${fMin} and fMax ${fMax} must rise from 0 to half the sampleRate, ${sampleRate / 2}`);
-  if (power !== 1 && power !== 2) throw invalid(`mel: power must be 1 or 2, not ${String(power)}`);
-  if (!SCALES.includes(melScale)) throw invalid(`mel: melScale must be ${SCALES.join(', ')}, not '${melScale}'`);
-  if (norm !== null && norm !== 'slaney') throw invalid(`mel: norm must be null or 'slaney', not '${String(norm)}'`);
+  if (typeof fMin !== 'number' || typeof fMax !== 'number' || !(fMin >= 0 && fMin < fMax && fMax <= sampleRate / 2))
+    throw invalid(
+      `mel: fMin ${nameOf(fMin)} and fMax ${nameOf(fMax)} must rise from 0 to half the sampleRate, ${sampleRate / 2}`,
+    );
+  if (power !== 1 && power !== 2) throw invalid(`mel: power must be 1 or 2, not ${nameOf(power)}`);
+  if (!SCALES.includes(melScale)) throw invalid(`mel: melScale must be ${SCALES.join(', ')}, not ${nameOf(melScale)}`);
+  if (norm !== null && norm !== 'slaney') throw invalid(`mel: norm must be null or 'slaney', not ${nameOf(norm)}`);
   if (norm && melScale === 'onnx') throw invalid("mel: norm is for the melScale htk or slaney; ONNX's has none");
   for (const [name, value] of Object.entries({ center, log }))
-    if (typeof value !== 'boolean') throw invalid(`mel: ${name} must be true or false, not ${String(value)}`);
+    if (typeof value !== 'boolean') throw invalid(`mel: ${name} must be true or false, not ${nameOf(value)}`);
   return { nFft, winLength, hopLength, nMels, fMin, fMax, power, center, melScale, norm, log };
 }
 

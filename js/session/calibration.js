@@ -3,7 +3,7 @@
  * a threshold is chosen below which an example is of no known class.
  */
 
-import { checkKeys, invalid } from '../base/errors.js';
+import { checkKeys, invalid, nameOf, needObject } from '../base/errors.js';
 import { CALIBRATION, classesOutput, probabilitiesOf, scoresOf } from '../data/predicted-labels.js';
 import { labelsOf, rowsOf } from './head.js';
 
@@ -46,10 +46,11 @@ export async function calibrate(session, info, data, options = {}, where = 'cali
 /** @param {CalibrateOptions['unknown']} unknown @param {string} where */
 function missedOf(unknown, where) {
   if (unknown === undefined || unknown === false) return undefined;
+  if (unknown !== true) needObject(`${where}: unknown`, unknown);
   const { missed = MISSED } = unknown === true ? {} : unknown;
   if (unknown !== true) checkKeys(`${where}: unknown`, unknown, ['missed']);
-  if (missed >= 0 && missed < 1) return missed;
-  throw invalid(`${where}: unknown: missed is a share from 0 up and below 1, not ${missed}`);
+  if (typeof missed === 'number' && missed >= 0 && missed < 1) return missed;
+  throw invalid(`${where}: unknown: missed is a share from 0 up and below 1, not ${nameOf(missed)}`);
 }
 
 /**

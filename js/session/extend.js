@@ -1,6 +1,6 @@
 /** More classes in an output that has been trained: the weights they begin with, and the artifacts that have them. */
 
-import { checkKeys, invalid } from '../base/errors.js';
+import { checkKeys, invalid, nameOf } from '../base/errors.js';
 import { examplesOf } from '../data/labelled-examples.js';
 import { CALIBRATION } from '../data/predicted-labels.js';
 import { DOUBT, dot, meanOf, rowsOf, SCALES } from './head.js';
@@ -22,7 +22,7 @@ const MOST_OFFSET = 1e4;
  */
 export async function extendOutput(session, ask, info, output, newClasses, options = {}) {
   checkKeys('extendOutput', options, ['classes', 'examples']);
-  if (typeof output !== 'string') throw invalid(`extendOutput: an output is named by a string, not ${String(output)}`);
+  if (typeof output !== 'string') throw invalid(`extendOutput: an output is named by a string, not ${nameOf(output)}`);
   if (!session.trainingInputs.some(({ labels }) => labels) && !info.outside)
     throw invalid('extendOutput: classes are added where the loss is cross-entropy, or outside');
   const layer = /** @type {OutputLayer} */ (await ask('describe', ['output_layer', output]));
@@ -57,7 +57,7 @@ function namesOf(output, count, known, added) {
     throw invalid(`extendOutput: '${output}' has ${count} classes, and there are names of ${known.length}`);
   const names = [...known, ...added];
   const odd = names.find((name, i) => typeof name !== 'string' || !name || names.indexOf(name) !== i);
-  if (odd !== undefined) throw invalid(`extendOutput: '${String(odd)}' is not a name of one class alone`);
+  if (odd !== undefined) throw invalid(`extendOutput: ${nameOf(odd)} is not a name of one class alone`);
   return names;
 }
 

@@ -55,7 +55,10 @@ export async function rowsOf(where, session, inputs, examples, value) {
   const rows = [];
   for (let from = 0; from < examples; from += BATCH) {
     const to = Math.min(examples, from + BATCH);
-    const part = Object.entries(inputs).map(([name, tensor]) => [name, slice(where, name, tensor, from, to, examples)]);
+    const part = Object.entries(inputs ?? {}).map(([name, tensor]) => [
+      name,
+      slice(where, name, tensor, from, to, examples),
+    ]);
     const outputs = await session.predict(Object.fromEntries(part), value === undefined ? undefined : [value]);
     const [name, { data, dims }] = Object.entries(outputs)[0];
     if (dims.length !== 2) throw invalid(`${where}: '${name}' must be rows, one of each example, not [${dims}]`);

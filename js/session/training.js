@@ -313,7 +313,8 @@ export class TrainingSession {
   /** @param {number} lr */
   async setLearningRate(lr) {
     this.#needOptimizer();
-    if (!(lr >= 0 && Math.fround(lr) < Infinity)) throw invalid(`the learning rate cannot be ${lr}`);
+    if (!(Number.isFinite(lr) && lr >= 0 && Math.fround(lr) < Infinity))
+      throw invalid(`the learning rate cannot be ${nameOf(lr)}`);
     await this.#ask('setLearningRate', lr);
   }
 
@@ -378,7 +379,7 @@ export class TrainingSession {
   #indexOf(name) {
     const index = this.parameters.findIndex((parameter) => parameter.name === name);
     if (index >= 0) return index;
-    throw invalid(`there is no parameter '${name}'; there are ${names(this.parameters).join(', ')}`);
+    throw invalid(`there is no parameter ${nameOf(name)}; there are ${names(this.parameters).join(', ')}`);
   }
 }
 
@@ -394,7 +395,8 @@ function linesOf(group) {
   const { params, lrScale = '', weightDecay = '', anchor = '' } = group ?? {};
   return [params]
     .flat()
-    .map((name) => `${name}\n${lrScale}\n${weightDecay}\n${anchor}\n`)
+    .flatMap((name) => [name, lrScale, weightDecay, anchor])
+    .map((one) => `${typeof one === 'string' ? one : nameOf(one)}\n`)
     .join('');
 }
 
@@ -407,13 +409,13 @@ function frozen(parameters) {
 function whichOf(where, which) {
   if (typeof which === 'boolean') return which ? 'trainable' : 'all';
   if (which === 'with-statistics') return which;
-  throw invalid(`${where}: wanted true (what trains), false (all) or 'with-statistics', not ${String(which)}`);
+  throw invalid(`${where}: wanted true (what trains), false (all) or 'with-statistics', not ${nameOf(which)}`);
 }
 
 /** @param {'train' | 'eval'} graph */
 function checkGraph(graph) {
   if (graph === 'train' || graph === 'eval') return graph;
-  throw invalid(`the graph is 'train' or 'eval', not '${graph}'`);
+  throw invalid(`the graph is 'train' or 'eval', not ${nameOf(graph)}`);
 }
 
 /** The engine's name of a checkpoint's format. @param {CheckpointOptions} options @returns {CheckpointFormat} */
@@ -422,6 +424,6 @@ function formatOf({ format = 'trainlet', version, base = true }) {
   if (format === 'ort' && base && (version === undefined || version === 1 || version === 2))
     return `ort${version ?? 2}`;
   throw invalid(
-    `saveCheckpoint: wanted 'trainlet', or 'ort' with version 1 or 2 and the base, not '${format}' with version ${version}`,
+    `saveCheckpoint: wanted 'trainlet', or 'ort' with version 1 or 2 and the base, not ${nameOf(format)} with version ${nameOf(version)}`,
   );
 }

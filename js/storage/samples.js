@@ -29,7 +29,10 @@ export async function openSamples(options) {
   if (features !== undefined && !(/** @type {any} */ (features)?.gather))
     throw invalid(`SampleStore.open: features is what FeatureStore.open gives, not ${nameOf(features)}`);
   const usual = { database: `trainlet-samples-${name}`, directory: `samples/${name}` };
-  const backend = await openBackend({ directory: directory && `${directory}/${name}` }, usual);
+  const backend = await openBackend(
+    { directory: typeof directory === 'string' && directory ? `${directory}/${name}` : directory },
+    usual,
+  );
   return new Samples(backend, { maxSamples, maxBytes }, features);
 }
 

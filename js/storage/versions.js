@@ -1,6 +1,6 @@
 /** The versions of checkpoints, which survive a kill at any moment: in IndexedDB, or in a folder of Node. */
 
-import { checkKeys, checkWhole, invalid, sentenceOf, TrainletError } from '../base/errors.js';
+import { checkKeys, checkWhole, invalid, nameOf, sentenceOf, TrainletError } from '../base/errors.js';
 import { bytesOf } from '../base/tensor.js';
 import { codeOfFault } from './faults.js';
 import { Database, hasDatabases } from './indexeddb.js';
@@ -137,6 +137,9 @@ export async function openVersions(options) {
  * @returns {Promise<Backend>}
  */
 export async function openBackend({ database, directory }, usual) {
+  for (const [key, value] of Object.entries({ database, directory }))
+    if (value !== undefined && (typeof value !== 'string' || !value))
+      throw invalid(`${key} must be a string, not ${nameOf(value)}`);
   const [browser, node] = [hasDatabases(), globalThis.process?.versions?.node];
   if (browser && directory === undefined) return await openDatabase(database ?? usual.database);
   if (browser && !node) throw unfit('a directory is for Node; in a browser give a database');
@@ -160,7 +163,7 @@ const unfit = (message) => new TrainletError('unsupported-browser', message);
 /** @param {unknown} name */
 function checkName(name) {
   if (typeof name !== 'string' || !name || /\p{Cs}/u.test(name)) {
-    const what = typeof name === 'string' ? JSON.stringify(name) : String(name);
+    const what = typeof name === 'string' ? JSON.stringify(name) : nameOf(name);
     const wanted = "a checkpoint's name must be a string with a character in it and no half of one";
     throw invalid(`${wanted}, not ${what}`);
   }

@@ -31,7 +31,9 @@ export function packText(texts, options) {
   if (padTokenId !== undefined) checkWhole('packText: padTokenId', padTokenId, 0);
   checkWhole('packText: ignoreIndex', ignoreIndex, Number.MIN_SAFE_INTEGER);
   const all = textsOf(texts);
-  const rows = all.flatMap((text) => rowsOf(text, { length, stride, padTokenId, ignoreIndex, shift: Number(shift) }));
+  const rows = all.flatMap((text) =>
+    rowsOf(text, { length, stride, padTokenId, ignoreIndex, shift: Number(Boolean(shift)) }),
+  );
   if (rows.length) return tensorsOf(rows, length, inputs);
   const longest = all.reduce((most, { tokens }) => Math.max(most, tokens.length), 0);
   throw invalid(

@@ -1,6 +1,6 @@
 /** How the next token is chosen by its scores: transformers' processors, in their order and with their defaults. */
 
-import { checkWhole, invalid } from '../base/errors.js';
+import { checkWhole, invalid, nameOf } from '../base/errors.js';
 
 /** @import { GenerateOptions } from '../types.js' */
 /** @typedef {Pick<GenerateOptions, 'temperature' | 'topK' | 'topP' | 'repetitionPenalty' | 'seed'>} Sampling */
@@ -27,7 +27,7 @@ export function chooserOf(options) {
 /** @param {string} name @param {unknown} value @param {(value: number) => boolean} fits @param {string} wanted */
 function needNumber(name, value, fits, wanted) {
   if (typeof value !== 'number' || !Number.isFinite(value) || !fits(value))
-    throw invalid(`generate: ${name} must be a number ${wanted}, not ${String(value)}`);
+    throw invalid(`generate: ${name} must be a number ${wanted}, not ${nameOf(value)}`);
 }
 
 /**

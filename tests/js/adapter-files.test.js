@@ -151,7 +151,7 @@ test('options of an export that cannot be are refused', async () => {
     [{ formt: 'peft' }, invalid("exportAdapter: there is no option 'formt'; it knows format, type, prefix, baseModel")],
     [{ format: 'gguf' }, invalid("exportAdapter: format is 'peft' or 'onnx', not 'gguf'")],
     [{ format: null }, invalid("exportAdapter: format is 'peft' or 'onnx', not null")],
-    [{ type: 'int8' }, invalid("exportAdapter: type is 'float32', 'float16' or 'bfloat16', not int8")],
+    [{ type: 'int8' }, invalid("exportAdapter: type is 'float32', 'float16' or 'bfloat16', not 'int8'")],
     [{ prefix: 'fc1' }, invalid("exportAdapter: 'fc2.lora_A.weight' does not begin with the prefix 'fc1'")],
     [{ format: 'onnx', type: 'float32' }, onnxHas],
     [{ format: 'onnx', prefix: '' }, onnxHas],

@@ -196,7 +196,7 @@ test('what does not fit is one sentence each', async () => {
   await refused(mel({ melScale: 'mel' }), /^mel: melScale must be htk, slaney, onnx, not 'mel'$/);
   await refused(mel({ norm: 'area' }), /^mel: norm must be null or 'slaney', not 'area'$/);
   await refused(mel({ norm: 'slaney', melScale: 'onnx' }), /^mel: norm is for the melScale htk or slaney; /);
-  await refused(mel({ log: 'yes' }), /^mel: log must be true or false, not yes$/);
+  await refused(mel({ log: 'yes' }), /^mel: log must be true or false, not 'yes'$/);
   await refused(
     mel({ nFft: 1024 }),
     /^the sound has 500 samples; mel with center needs more than 512, half a window: /,

@@ -367,8 +367,8 @@ test('a plan over maxMemoryBytes is refused', async () => {
 test('a graph that is none, and times of runs that were not, are refused, and the session goes on', async () => {
   const session = await TrainingSession.create(artifacts, HERE);
   for (const graph of ['model', '', null]) {
-    await assert.rejects(session.getGraphText(graph), is('invalid-argument', /^the graph is 'train' or 'eval', not '/));
-    await assert.rejects(session.endProfiling(graph), is('invalid-argument', /^the graph is 'train' or 'eval', not '/));
+    await assert.rejects(session.getGraphText(graph), is('invalid-argument', /^the graph is 'train' or 'eval', not /));
+    await assert.rejects(session.endProfiling(graph), is('invalid-argument', /^the graph is 'train' or 'eval', not /));
   }
   await assert.rejects(session.endProfiling(), is('invalid-argument', /^no run of this model was timed$/));
   await session.step(FEEDS); // untimed
