@@ -5,6 +5,8 @@
  *     [w₁B₁ w₂B₂ …] = Q R    [A₁; A₂; …]ᵀ = P S    R Sᵀ = U Σ Vᵀ    B = Q U √Σ    A = √Σ Vᵀ Pᵀ    (r columns, rows)
  */
 
+import { rowsOf } from '../base/rows.js';
+
 /** A matrix by its columns. @typedef {Float64Array[]} Columns */
 /** @typedef {{ a: Float32Array, b: Float32Array }} Pair A (r, in), B (out, r) */
 
@@ -94,7 +96,7 @@ export function sumOfRank(pairs, weights, r) {
   const up = pairs.flatMap(({ b }, i) =>
     ranks.map((k) => Float64Array.from({ length: outs }, (_, o) => weights[i] * b[o * r + k])),
   );
-  const down = pairs.flatMap(({ a }) => ranks.map((k) => Float64Array.from(a.subarray(k * ins, (k + 1) * ins))));
+  const down = pairs.flatMap(({ a }) => rowsOf(a, r).map((row) => Float64Array.from(row)));
   const [{ q, r: upper }, { q: p, r: lower }] = [orthogonal(up), orthogonal(down)];
   // the columns of R Sᵀ: column k is Σⱼ S[k, j] · (column j of R)
   const core = lower.map((_, k) =>

@@ -6,6 +6,7 @@
  *     'add_1' is folded_from ['norm.weight', 'val_6']                                          ─▶ refused
  */
 
+import { concatFloats, rowsOf } from '../base/rows.js';
 import { Message } from '../formats/protobuf.js';
 
 /** @import { ModelParameter } from '../types.js' */
@@ -119,7 +120,10 @@ export function recurrentRecipe(parameter, parameters, { origins, inputs }) {
     parts.map((part) => `${module && `${module}.`}${part}_l${layer}${direction ? '_reverse' : ''}`),
   ).flat();
   const gates = GATES[reader.op];
-  return { names, make: (tensors) => joined(tensors.map((tensor) => reordered(tensor, gates))) };
+  return {
+    names,
+    make: (tensors) => concatFloats(tensors.map((tensor) => reordered(tensor, gates))),
+  };
 }
 
 /** The nodes of a module are its layers. @param {string} node @param {string} module @param {readonly ModelParameter[]} parameters */
@@ -130,19 +134,8 @@ function layerOf(node, module, parameters) {
 
 /** @param {Floats} tensor of as many rows for each gate @param {number[]} gates */
 function reordered(tensor, gates) {
-  const size = tensor.length / gates.length;
-  return joined(gates.map((gate) => tensor.subarray(gate * size, (gate + 1) * size)));
-}
-
-/** @param {Floats[]} parts @returns {Floats} */
-function joined(parts) {
-  const all = new Float32Array(parts.reduce((sum, { length }) => sum + length, 0));
-  let at = 0;
-  for (const part of parts) {
-    all.set(part, at);
-    at += part.length;
-  }
-  return all;
+  const rows = rowsOf(tensor, gates.length);
+  return concatFloats(gates.map((gate) => rows[gate]));
 }
 
 // ── BatchNormalization folded into the layer before it ──

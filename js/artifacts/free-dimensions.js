@@ -5,7 +5,8 @@
  */
 
 import { invalid } from '../base/errors.js';
-import { changed, lengthOf, Message, varint } from '../formats/protobuf.js';
+import { concatBytes } from '../base/rows.js';
+import { changed, Message, varint } from '../formats/protobuf.js';
 
 /** @import { Parts } from '../formats/protobuf.js' */
 
@@ -27,7 +28,7 @@ export function withDimensions(model, numbers) {
   const names = new Set();
   const parts = partsOf(model, numbers, names);
   const unknown = parts && Object.keys(numbers).find((name) => !names.has(name));
-  if (unknown === undefined) return parts ? joined(parts) : model;
+  if (unknown === undefined) return parts ? concatBytes(parts) : model;
   const there = [...names].map((name) => `'${name}'`).join(', ') || 'none';
   throw invalid(`freeDimensionOverrides: no input has a free dim '${unknown}'; there are ${there}`);
 }
@@ -62,14 +63,4 @@ function partsOf(model, numbers, names) {
     if (error instanceof RangeError) return undefined;
     throw error;
   }
-}
-
-function joined(/** @type {Parts} */ parts) {
-  const bytes = new Uint8Array(lengthOf(parts));
-  let at = 0;
-  for (const part of parts) {
-    bytes.set(part, at);
-    at += part.length;
-  }
-  return bytes;
 }

@@ -4,6 +4,7 @@
  */
 
 import { abortedBy, checkKeys, checkSignal, TrainletError } from '../base/errors.js';
+import { copyRows, sliceRows } from '../base/rows.js';
 import { bind, bytesOf, checkWhole, isWhole, layout, pack } from '../base/tensor.js';
 import { weigh } from './example-weights.js';
 import { fingerprintOf } from './fingerprint.js';
@@ -134,7 +135,7 @@ function openArrays(tensors, batchSize, wanted, dropLast, fingerprint = once(() 
       return fingerprint();
     },
     feedsOf: (rows, room = roomFor(tensors, rows.length)) => gather(tensors, rows, 0, rows.length, {}, room).feeds,
-    rows: (from, to) => tensors.map(([name, tensor]) => [name, rowsOf(name, tensor, from, to)]),
+    rows: (from, to) => tensors.map(([name, tensor]) => [name, wholeRows(name, tensor, from, to)]),
     exchange: (kept, more) =>
       openArrays(
         [...tensors.filter(([name]) => kept.includes(name)), ...more],
@@ -148,11 +149,9 @@ function openArrays(tensors, batchSize, wanted, dropLast, fingerprint = once(() 
 }
 
 /** @param {string} name @param {Taken} tensor @param {number} from @param {number} to @returns {Taken} */
-function rowsOf(name, tensor, from, to) {
+function wholeRows(name, tensor, from, to) {
   checkWhole(name, tensor);
-  const { type, data, dims } = tensor;
-  const each = data.length / dims[0];
-  return { type, data: data.subarray(from * each, to * each), dims: [to - from, ...dims.slice(1)] };
+  return sliceRows(tensor, from, to);
 }
 
 /** None where they were transferred meanwhile. @param {[string, Taken][]} tensors */
@@ -192,14 +191,13 @@ export const roomFor = (tensors, examples) =>
  */
 function gather(tensors, order, from, to, wanted, feeds = roomFor(tensors, to - from)) {
   for (const [name, tensor] of tensors) checkWhole(name, tensor);
-  tensors.forEach(([, { data }], i) => {
-    const row = feeds.tensors[i].bytes / (to - from);
+  tensors.forEach(([, { data, dims }], i) => {
+    const { offset, bytes } = feeds.tensors[i];
     const source = bytesOf(data);
-    const target = new Uint8Array(feeds.buffer, feeds.tensors[i].offset, row * (to - from));
-    if (!order) target.set(source.subarray(from * row, to * row));
-    else
-      for (let k = from; k < to; k++)
-        target.set(source.subarray(order[k] * row, (order[k] + 1) * row), (k - from) * row);
+    const target = new Uint8Array(feeds.buffer, offset, bytes);
+    const each = bytes / (to - from);
+    if (order) copyRows(source, dims[0], order.subarray(from, to), target);
+    else target.set(source.subarray(from * each, to * each));
   });
   const copyOf = (/** @type {string | undefined} */ name) => {
     const at = tensors.findIndex((tensor) => tensor[0] === name);

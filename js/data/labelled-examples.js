@@ -1,6 +1,7 @@
 /** A person's examples: which class each is of, which are held out, and what of other samples goes beside them. */
 
 import { invalid } from '../base/errors.js';
+import { concatRows, takeRows } from '../base/rows.js';
 import { Tensor } from '../base/tensor.js';
 import { permutation } from './dataset.js';
 
@@ -70,15 +71,8 @@ export function examplesOf(where, data, classes) {
 
 /** @param {Examples} examples @param {ArrayLike<number>} rows @returns {Examples} */
 function pick({ inputs, labels }, rows) {
-  const list = Array.from(rows);
-  const tensors = Object.entries(inputs).map(([name, { type, data, dims }]) => {
-    const from = /** @type {any} */ (data);
-    const each = from.length / dims[0];
-    const to = new from.constructor(each * list.length);
-    list.forEach((row, i) => to.set(from.subarray(row * each, (row + 1) * each), i * each));
-    return [name, new Tensor(/** @type {any} */ (type), to, [list.length, ...dims.slice(1)])];
-  });
-  return { inputs: Object.fromEntries(tensors), labels: list.map((row) => labels[row]) };
+  const tensors = Object.entries(inputs).map(([name, tensor]) => [name, takeRows(tensor, rows)]);
+  return { inputs: Object.fromEntries(tensors), labels: Array.from(rows, (row) => labels[row]) };
 }
 
 /**
@@ -106,15 +100,11 @@ const isRow = (inputs, row, sample) =>
 
 /** @param {Examples} a @param {Examples} b @returns {Examples} */
 export function join(a, b) {
-  const tensors = Object.entries(a.inputs).map(([name, { type, data, dims }]) => {
+  const tensors = Object.entries(a.inputs).map(([name, tensor]) => {
     const other = b.inputs[name];
-    if (!other || String(other.dims.slice(1)) !== String(dims.slice(1)) || other.type !== type)
+    if (!other || String(other.dims.slice(1)) !== String(tensor.dims.slice(1)) || other.type !== tensor.type)
       throw invalid(`fineTune: replay: input '${name}' is not of the type and shape that the data have`);
-    const from = /** @type {any} */ (data);
-    const to = new from.constructor(from.length + /** @type {any} */ (other.data).length);
-    to.set(from);
-    to.set(other.data, from.length);
-    return [name, new Tensor(/** @type {any} */ (type), to, [dims[0] + other.dims[0], ...dims.slice(1)])];
+    return [name, concatRows([tensor, other])];
   });
   return { inputs: Object.fromEntries(tensors), labels: [...a.labels, ...b.labels] };
 }

@@ -1,6 +1,7 @@
 /** Beside scores: the names of classes, and how probable each is. */
 
 import { invalid } from '../base/errors.js';
+import { rowsOf } from '../base/rows.js';
 import { Tensor } from '../base/tensor.js';
 
 /** @import { PredictOptions } from '../types.js' */
@@ -81,7 +82,7 @@ export function withLabels(outputs, info, { classNames, properties }, { labels, 
     throw invalid(`predict: '${scores}' has ${classes} classes, and there are names of ${classNames.length}`);
   const known = calibrationIn(properties.get(CALIBRATION) ?? info.eval?.calibration);
   const least = leastOf(threshold, known);
-  const rows = Array.from({ length: data.length / classes }, (_, i) => data.subarray(i * classes, (i + 1) * classes));
+  const rows = rowsOf(data, data.length / classes);
   const sharesOf = (/** @type {Float32Array} */ row) =>
     probabilitiesOf(areScores ? row : scoresOf(row), known.temperature);
   const shares = probabilities || least ? rows.map(sharesOf) : [];

@@ -1,10 +1,10 @@
 /** Which examples of a data set are held out for validation. */
 
 import { checkKeys, nameOf, TrainletError } from '../base/errors.js';
-import { Tensor } from '../base/tensor.js';
+import { sliceRows, takeRows } from '../base/rows.js';
 import { isArrays, tensorsOf } from './dataset.js';
 
-/** @import { Dataset, Feeds, FitOptions, TypedArray, ValueInfo, ValidationSplit } from '../types.js' */
+/** @import { Dataset, Feeds, FitOptions, ValueInfo, ValidationSplit } from '../types.js' */
 /** @typedef {import('./dataset.js').Taken} Taken */
 
 export const SPLIT_KEYS = /** @type {const} */ (['share', 'splitBy']);
@@ -46,11 +46,11 @@ function split(data, how, inputs) {
   if (!held.length || held.length === examples)
     throw bad(`a validation share of ${share} of ${examples} examples leaves one side empty`);
   return [
-    rowsOf(
+    examplesOf(
       tensors,
       all.filter((i) => !isHeld(i)),
     ),
-    rowsOf(tensors, held),
+    examplesOf(tensors, held),
   ];
 }
 
@@ -79,30 +79,12 @@ function byGroup(groups, examples, wanted) {
 }
 
 /** @param {[string, Taken][]} tensors @param {number[]} rows @returns {{ inputs: Feeds }} */
-function rowsOf(tensors, rows) {
-  return {
-    inputs: Object.fromEntries(
-      tensors.map(([name, { type, data, dims }]) => {
-        const some = pick(data, data.length / dims[0], rows);
-        return [name, new Tensor(/** @type {any} */ (type), some, [rows.length, ...dims.slice(1)])];
-      }),
-    ),
-  };
-}
+const examplesOf = (tensors, rows) => ({
+  inputs: Object.fromEntries(tensors.map(([name, tensor]) => [name, pick(tensor, rows)])),
+});
 
-/**
- * A view of rows that lie side by side, otherwise a copy.
- * @param {TypedArray} data
- * @param {number} row
- * @param {number[]} rows
- */
-function pick(data, row, rows) {
+/** A view of rows that lie side by side, otherwise a copy. @param {Taken} tensor @param {number[]} rows */
+function pick(tensor, rows) {
   const [first, last] = [rows[0], rows[rows.length - 1]];
-  if (last - first + 1 === rows.length) return data.subarray(first * row, (last + 1) * row);
-  const Data = /** @type {new (length: number) => TypedArray} */ (data.constructor);
-  const some = new Data(rows.length * row);
-  rows.forEach((from, to) => {
-    some.set(/** @type {any} */ (data.subarray(from * row, (from + 1) * row)), to * row);
-  });
-  return some;
+  return last - first + 1 === rows.length ? sliceRows(tensor, first, last + 1) : takeRows(tensor, rows);
 }

@@ -1,6 +1,7 @@
 /** Features: what the frozen lower layers compute of each example, computed once for all epochs of a fit. */
 
 import { checkSignal, TrainletError } from '../base/errors.js';
+import { sliceRows } from '../base/rows.js';
 import { Tensor } from '../base/tensor.js';
 import { unlessAborted } from '../base/unless-aborted.js';
 
@@ -125,7 +126,7 @@ export async function compute(ask, of, { signal, onFeatures }, { limit, rest }) 
     await unlessAborted(onFeatures?.({ done: Math.min(examples, from + size), examples, bytes }), signal);
   }
   return kept?.every(([, tensor]) => isTheSame(tensor, rows, examples))
-    ? kept.map(([name, tensor]) => [name, rowsOf(tensor, 0, examples)])
+    ? kept.map(([name, tensor]) => [name, sliceRows(tensor, 0, examples)])
     : undefined;
 }
 
@@ -162,10 +163,4 @@ function isTheSame({ data, dims }, rows, examples) {
     for (let i = 0; i < each; i++)
       if (!(Math.abs(at(row * each + i) - at(rows[row] * each + i)) <= ROUNDING * most)) return false;
   return true;
-}
-
-/** A view of some of them. @param {Tensor} tensor @param {number} from @param {number} to */
-export function rowsOf({ type, data, dims }, from, to) {
-  const each = data.length / dims[0];
-  return new Tensor(type, /** @type {any} */ (data).subarray(from * each, to * each), [to - from, ...dims.slice(1)]);
 }

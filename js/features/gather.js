@@ -1,7 +1,8 @@
 /** Features that a store keeps: those of examples that it has come from there, the others are computed and go there. */
 
 import { checkSignal, TrainletError } from '../base/errors.js';
-import { arrayOf, bytesOf, layout, sizeOf, Tensor } from '../base/tensor.js';
+import { concatBytes, rowOf } from '../base/rows.js';
+import { arrayOf, bytesOf, layout, Tensor } from '../base/tensor.js';
 import { unlessAborted } from '../base/unless-aborted.js';
 import { close } from '../data/dataset.js';
 import { Message } from '../formats/protobuf.js';
@@ -10,7 +11,7 @@ import { AGAIN, batchOf } from './compute.js';
 import { bytesOfRow, sameOutputs } from './pack.js';
 
 /** @import { FeatureEvent, FeatureOrigins, NumberType, TypedArray } from '../types.js' */
-/** @import { Ask, NumberOutputs, PackedFeeds } from '../engine/protocol.js' */
+/** @import { Ask, PackedFeeds } from '../engine/protocol.js' */
 /** @import { Batches, Reader } from '../data/dataset.js' */
 /** @import { KeptFeatures } from './cache.js' */
 /** @import { Output, Shelf } from './pack.js' */
@@ -71,22 +72,11 @@ async function baseOf(ask, values, batch) {
     const model = await ask('export', { outputs: [...values], trainingInfo: false, types: false });
     const graph = /** @type {Uint8Array} */ (new Message(model).bytes(7)); // beside it are the names of the classes
     const names = new TextEncoder().encode(JSON.stringify([values, batch]));
-    return await hashOf(joined([names, graph]));
+    return await hashOf(concatBytes([names, graph]));
   } catch (error) {
     if (error instanceof TrainletError) return undefined; // a build that exports nothing, weights that are not finite
     throw error;
   }
-}
-
-/** @param {readonly Uint8Array[]} parts */
-function joined(parts) {
-  const all = new Uint8Array(parts.reduce((sum, { length }) => sum + length, 0));
-  let at = 0;
-  for (const part of parts) {
-    all.set(part, at);
-    at += part.length;
-  }
-  return all;
 }
 
 /** One look for the features of examples. */
@@ -226,7 +216,8 @@ class Gathering {
     const described = outputs.map(([name, { type, dims }]) => ({ name, type, dims: dims.slice(1) }));
     this.#outputs ??= /** @type {Output[]} */ (described);
     if (!sameOutputs(this.#outputs, /** @type {Output[]} */ (described))) return 'others';
-    const given = batch.map((_, i) => joined(outputs.map(([, output]) => rowOf(output, i))));
+    const bytes = outputs.map(([, { data }]) => bytesOf(/** @type {TypedArray} */ (data)));
+    const given = batch.map((_, i) => concatBytes(bytes.map((all) => rowOf(all, this.#size, i))));
     return batch.every((content, i) => this.#isSame(content, given[i])) ? 'same' : 'others';
   }
 
@@ -289,21 +280,15 @@ class Gathering {
   }
 }
 
-/** @param {NumberOutputs[string]} output @param {number} i */
-function rowOf({ data, dims }, i) {
-  const bytes = bytesOf(/** @type {TypedArray} */ (data));
-  const each = bytes.length / dims[0];
-  return bytes.subarray(i * each, (i + 1) * each);
-}
-
 /** @param {readonly Output[]} outputs @param {readonly Uint8Array[]} rows @returns {[string, Tensor][]} */
 function tensorsOf(outputs, rows) {
   let at = 0;
-  return outputs.map(({ name, type, dims }) => {
-    const data = new (arrayOf(type))(sizeOf(dims) * rows.length);
-    const [bytes, each] = [bytesOf(data), data.byteLength / rows.length];
-    rows.forEach((row, i) => bytes.set(row.subarray(at, at + each), i * each));
+  return outputs.map((output) => {
+    const { name, type, dims } = output;
+    const each = bytesOfRow([output]);
+    const parts = rows.map((row) => row.subarray(at, at + each));
     at += each;
+    const data = new (arrayOf(type))(concatBytes(parts).buffer);
     return [name, new Tensor(/** @type {NumberType} */ (type), data, [rows.length, ...dims])];
   });
 }

@@ -1,5 +1,6 @@
 /** Features as they are stored: packs of rows, each row what one network gives of one example. */
 
+import { concatBytes, rowOf } from '../base/rows.js';
 import { arrayOf, sizeOf } from '../base/tensor.js';
 import { CONTENT } from '../storage/content-hash.js';
 
@@ -66,8 +67,7 @@ export function isPack(pack) {
 
 /** By their contents. @param {Pack} pack @returns {Map<string, Uint8Array>} */
 export function rowsIn({ rows, bytes }) {
-  const each = bytes.length / rows.length;
-  return new Map(rows.map((content, i) => [content, bytes.subarray(i * each, (i + 1) * each)]));
+  return new Map(rows.map((content, i) => [content, rowOf(bytes, rows.length, i)]));
 }
 
 /**
@@ -82,8 +82,7 @@ export function packsFor(base, outputs, rows, most) {
   const packs = [];
   for (let from = 0; from < all.length; from += count) {
     const part = all.slice(from, from + count);
-    const bytes = new Uint8Array(part.length * each);
-    part.forEach(([, row], i) => bytes.set(row, i * each));
+    const bytes = concatBytes(part.map(([, row]) => row));
     packs.push({ name: newName(base), pack: { rows: part.map(([content]) => content), outputs, bytes } });
   }
   return packs;

@@ -1,10 +1,11 @@
 /** Features that all of a fineTune shares: class means, training, the gate and the calibration take them from here. */
 
+import { rowOf, rowsOf, sliceRows } from '../base/rows.js';
 import { bind, bytesOf } from '../base/tensor.js';
 import { openData, roomFor } from '../data/dataset.js';
 import { fed } from '../data/labelled-examples.js';
 import { classesOutput } from '../data/predicted-labels.js';
-import { bytesIn, compute, namesOf, rowsOf, wishOf } from '../features/compute.js';
+import { bytesIn, compute, namesOf, wishOf } from '../features/compute.js';
 import { evaluate } from '../fit/evaluate.js';
 import { measuresOf } from '../fit/metrics.js';
 import { INSIDE } from '../session/open.js';
@@ -59,7 +60,7 @@ export class SharedFeatures {
       const to = from + set.labels.length;
       kept.set(
         set,
-        all.map(([name, tensor]) => [name, rowsOf(tensor, from, to)]),
+        all.map(([name, tensor]) => [name, sliceRows(tensor, from, to)]),
       );
       from = to;
     }
@@ -76,7 +77,7 @@ export class SharedFeatures {
   /** Of each example, one row; undefined where that is none of them. @param {Examples} examples @param {string} name */
   rowsOf(examples, name) {
     const [, tensor] = this.#kept.get(examples)?.find(([own]) => own === name) ?? [];
-    return tensor?.dims.length === 2 ? rowsIn(tensor) : undefined;
+    return tensor?.dims.length === 2 ? rowsOf(/** @type {any} */ (tensor.data), tensor.dims[0]) : undefined;
   }
 
   /**
@@ -113,7 +114,8 @@ export class SharedFeatures {
     const scores = [];
     for (const { feeds } of /** @type {Iterable<Batch>} */ (/** @type {unknown} */ (exchanged.read(undefined, 0)))) {
       const outputs = await ask('run', { graph: 'eval', feeds, fetches: [classesOutput(info).output] }, [feeds.buffer]);
-      scores.push(...rowsIn(/** @type {any} */ (Object.values(outputs)[0])));
+      const { data, dims } = /** @type {any} */ (Object.values(outputs)[0]);
+      scores.push(...rowsOf(data, dims[0]));
     }
     return scores;
   }
@@ -138,11 +140,7 @@ function wantedOf(session, sets) {
 function copyRow({ tensors, row }, { tensors: places, buffer }, i) {
   for (const { name, dims, offset, bytes } of places) {
     const each = bytes / dims[0];
-    const [, { data }] = /** @type {[string, Taken]} */ (tensors.find(([own]) => own === name));
-    new Uint8Array(buffer, offset + i * each, each).set(bytesOf(data).subarray(row * each, (row + 1) * each));
+    const [, own] = /** @type {[string, Taken]} */ (tensors.find((tensor) => tensor[0] === name));
+    new Uint8Array(buffer, offset + i * each, each).set(rowOf(bytesOf(own.data), own.dims[0], row));
   }
 }
-
-/** @param {{ data: any, dims: readonly number[] }} tensor @returns {Float32Array[]} */
-const rowsIn = ({ data, dims: [count] }) =>
-  Array.from({ length: count }, (_, i) => data.subarray((i * data.length) / count, ((i + 1) * data.length) / count));

@@ -1,6 +1,7 @@
 /** Tensors of sounds: samples at the rate a network wants, as they are, in frames, or as a mel spectrogram. */
 
 import { checkKeys, checkWhole, invalid, nameOf, sentenceOf, TrainletError } from '../base/errors.js';
+import { concatFloats } from '../base/rows.js';
 import { Tensor } from '../base/tensor.js';
 import { resample } from './audio-resample.js';
 import { melOf, melSpectrogram } from './spectrogram.js';
@@ -29,7 +30,7 @@ export async function fromAudio(source, options = {}) {
     made.push(make(what, await soundOf(what, one, options), options));
     checkSame(what, made[0], made[i]);
   }
-  return new Tensor('float32', joined(made), [made.length, ...made[0].dims]);
+  return new Tensor('float32', concatFloats(made.map(({ data }) => data)), [made.length, ...made[0].dims]);
 }
 
 /** @param {AudioOptions} options */
@@ -126,13 +127,4 @@ function framed(what, samples, { length, hop = length }) {
 function checkSame(what, first, made) {
   if (String(first.dims) === String(made.dims)) return;
   throw invalid(`${what} becomes [${made.dims}], and sound 0 [${first.dims}]: give a length for all`);
-}
-
-/** @param {Made[]} made */
-function joined(made) {
-  const all = new Float32Array(made.length * made[0].data.length);
-  made.forEach(({ data }, i) => {
-    all.set(data, i * data.length);
-  });
-  return all;
 }

@@ -5,7 +5,7 @@
 
 import { checkKeys, invalid, nameOf, needObject } from '../base/errors.js';
 import { CALIBRATION, classesOutput, probabilitiesOf, scoresOf } from '../data/predicted-labels.js';
-import { labelsOf, rowsOf } from './head.js';
+import { labelsOf, valuesOf } from './head.js';
 
 /** @import { CalibrateOptions, Calibrated, Feeds } from '../types.js' */
 /** @import { SessionInfo } from '../engine/protocol.js' */
@@ -31,7 +31,7 @@ export async function calibrate(session, info, data, options = {}, where = 'cali
   const missed = missedOf(options.unknown, where);
   const labels = labelsOf(where, data, Infinity);
   const { output, areScores } = classesOutput(info);
-  const given = known ?? (await rowsOf(where, session, data.inputs, labels.length, output));
+  const given = known ?? (await valuesOf(where, session, data.inputs, labels.length, output));
   const rows = areScores ? given : given.map(scoresOf);
   const stray = labels.findIndex((label) => label >= rows[0].length);
   if (stray >= 0)

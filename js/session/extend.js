@@ -3,7 +3,7 @@
 import { checkKeys, invalid, nameOf } from '../base/errors.js';
 import { examplesOf } from '../data/labelled-examples.js';
 import { CALIBRATION } from '../data/predicted-labels.js';
-import { DOUBT, dot, meanOf, rowsOf, SCALES } from './head.js';
+import { DOUBT, dot, meanOf, SCALES, valuesOf } from './head.js';
 
 /** @import { Artifacts, ExtendOptions } from '../types.js' */
 /** @import { Ask, OutputLayer, SessionInfo } from '../engine/protocol.js' */
@@ -94,7 +94,7 @@ async function addedTo(session, layer, old, names, examples) {
   if (!examples) return plain;
   const { inputs, labels } = examplesOf('extendOutput: examples', examples, names);
   if (!labels.some((label) => label >= layer.classes)) throw invalid('extendOutput: examples: none is of a new class');
-  const features = await rowsOf('extendOutput: examples', session, inputs, labels.length, layer.features);
+  const features = await valuesOf('extendOutput: examples', session, inputs, labels.length, layer.features);
   return byMeans(features, labels, old, plain);
 }
 

@@ -1,6 +1,7 @@
 /** A head's first weights: by the means of its classes' features. */
 
 import { invalid } from '../base/errors.js';
+import { rowsOf } from '../base/rows.js';
 import { Tensor } from '../base/tensor.js';
 
 /** @import { Feeds, TensorLike } from '../types.js' */
@@ -29,7 +30,7 @@ export async function initializeHead(session, head, data, known) {
   const classes = session.classNames?.length;
   if (!shape || !classes) throw invalid('initializeHead: the model has no head of ours: make it by option head');
   const labels = labelsOf('initializeHead', data, classes);
-  const rows = known?.(features) ?? (await rowsOf('initializeHead', session, data.inputs, labels.length, features));
+  const rows = known?.(features) ?? (await valuesOf('initializeHead', session, data.inputs, labels.length, features));
   const [w, b] = weightsOf(rows, labels, classes);
   await session.setParameter(weight, new Tensor('float32', w, shape));
   await session.setParameter(bias, new Tensor('float32', b, [classes]));
@@ -51,7 +52,7 @@ export function labelsOf(where, data, classes) {
  * @param {string} where @param {TrainingSession} session @param {Feeds} inputs @param {number} examples
  * @param {string} [value] default: the scores
  */
-export async function rowsOf(where, session, inputs, examples, value) {
+export async function valuesOf(where, session, inputs, examples, value) {
   const rows = [];
   for (let from = 0; from < examples; from += BATCH) {
     const to = Math.min(examples, from + BATCH);
@@ -62,8 +63,7 @@ export async function rowsOf(where, session, inputs, examples, value) {
     const outputs = await session.predict(Object.fromEntries(part), value === undefined ? undefined : [value]);
     const [name, { data, dims }] = Object.entries(outputs)[0];
     if (dims.length !== 2) throw invalid(`${where}: '${name}' must be rows, one of each example, not [${dims}]`);
-    for (let i = 0; i < to - from; i++)
-      rows.push(/** @type {Float32Array} */ (data).subarray(i * dims[1], (i + 1) * dims[1]));
+    rows.push(...rowsOf(/** @type {Float32Array} */ (data), dims[0]).slice(0, to - from));
   }
   return rows;
 }

@@ -1,11 +1,11 @@
 /** What tells one example from another: a hash of its tensors, of their names, types and dims. */
 
 import { checksum } from '../base/checksum.js';
+import { concatBytes, rowOf } from '../base/rows.js';
 import { bytesOf } from '../base/tensor.js';
 
 /** @import { PackedFeeds } from '../engine/protocol.js' */
 /** @import { Taken } from '../data/dataset.js' */
-/** @import { TypedArray } from '../types.js' */
 
 /** Digits of a hash that are kept: no two of 2⁶⁴ examples are likely to have the same. */
 const DIGITS = 32;
@@ -27,14 +27,7 @@ async function contentOf(tensors) {
   const sorted = [...tensors].sort((a, b) => (a.name < b.name ? -1 : 1));
   const described = sorted.map(({ name, type, dims }) => [name, type, dims.slice(1)]);
   const head = new TextEncoder().encode(JSON.stringify(described));
-  const all = new Uint8Array(sorted.reduce((sum, { bytes }) => sum + bytes.length, head.length));
-  all.set(head);
-  let at = head.length;
-  for (const { bytes } of sorted) {
-    all.set(bytes, at);
-    at += bytes.length;
-  }
-  return await hashOf(all);
+  return await hashOf(concatBytes([head, ...sorted.map(({ bytes }) => bytes)]));
 }
 
 /** Of one example that is packed. @param {PackedFeeds} feeds @param {readonly string[]} without names, of labels */
@@ -49,12 +42,13 @@ export const contentIn = ({ tensors, buffer }, without) =>
 export const contentsOf = (tensors) =>
   Promise.all(
     Array.from({ length: tensors[0][1].dims[0] }, (_, row) =>
-      contentOf(tensors.map(([name, { type, dims, data }]) => ({ name, type, dims, bytes: rowIn(data, dims, row) }))),
+      contentOf(
+        tensors.map(([name, { type, dims, data }]) => ({
+          name,
+          type,
+          dims,
+          bytes: rowOf(bytesOf(data), dims[0], row),
+        })),
+      ),
     ),
   );
-
-/** @param {TypedArray} data @param {readonly number[]} dims @param {number} row */
-function rowIn(data, dims, row) {
-  const each = data.byteLength / dims[0];
-  return bytesOf(data).subarray(row * each, (row + 1) * each);
-}

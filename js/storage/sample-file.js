@@ -1,6 +1,7 @@
 /** Samples in one file, sealed (js/storage/envelope.js): the info lists them, and their bytes follow each other. */
 
 import { TrainletError } from '../base/errors.js';
+import { concatBytes } from '../base/rows.js';
 import { seal, sumUp, unseal } from './envelope.js';
 import { codeOfFault } from './faults.js';
 import { ID, isRecord } from './sample.js';
@@ -16,13 +17,8 @@ const UNREAD = 'the file of samples could not be read';
 export async function writeSamples(entries) {
   if (!globalThis.crypto?.subtle)
     throw new TrainletError('unsupported-browser', 'export needs a checksum, which browsers give https pages alone');
-  const bytes = new Uint8Array(entries.reduce((sum, entry) => sum + entry.bytes.length, 0));
-  let at = 0;
-  const samples = entries.map(({ id, record, bytes: own }) => {
-    bytes.set(own, at);
-    at += own.length;
-    return { id, record, bytes: own.length };
-  });
+  const bytes = concatBytes(entries.map((entry) => entry.bytes));
+  const samples = entries.map((entry) => ({ id: entry.id, record: entry.record, bytes: entry.bytes.length }));
   const sealed = seal(bytes, { samples }, MAGIC);
   await sumUp(sealed);
   return sealed;

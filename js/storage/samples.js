@@ -3,14 +3,15 @@
  */
 
 import { checkKeys, checkWhole, invalid, nameOf, TrainletError } from '../base/errors.js';
-import { bytesOf, Tensor } from '../base/tensor.js';
+import { concatRows } from '../base/rows.js';
+import { Tensor } from '../base/tensor.js';
 import { CUT } from './envelope.js';
 import { codeOfFault } from './faults.js';
 import { checkId, checkLabel, ID, isRecord, newId, packSample, timeOf, unpackSample } from './sample.js';
 import { readSamples, writeSamples } from './sample-file.js';
 import { guard, openBackend } from './versions.js';
 
-/** @import { Sample, SampleInfo, SampleStoreOptions, StoredSample, TypedArray } from '../types.js' */
+/** @import { Sample, SampleInfo, SampleStoreOptions, StoredSample } from '../types.js' */
 /** @import { Backend } from './versions.js' */
 /** @import { Entry } from './sample-file.js' */
 /** @import { Noted } from './sample.js' */
@@ -264,7 +265,7 @@ function stacked(samples) {
       `dataset: sample '${odd.id}' has ${describe(odd)}, and sample '${first.id}' ${describe(first)}; all must be alike`,
     );
   return Object.fromEntries(
-    Object.keys(first.inputs).map((name) => [name, joined(samples.map(({ inputs }) => inputs[name]))]),
+    Object.keys(first.inputs).map((name) => [name, concatRows(samples.map(({ inputs }) => inputs[name]))]),
   );
 }
 
@@ -274,14 +275,3 @@ const describe = ({ inputs }) =>
     .map(([name, { type, dims }]) => `'${name}' ${type} [${dims.join(', ')}]`)
     .sort()
     .join(', ');
-
-/** @param {import('../types.js').Tensor[]} tensors */
-function joined(tensors) {
-  const [{ type, data, dims, size }] = tensors;
-  const all = new /** @type {any} */ (data.constructor)(size * tensors.length);
-  const bytes = bytesOf(all);
-  tensors.forEach(({ data: own }, i) => {
-    bytes.set(bytesOf(/** @type {TypedArray} */ (own)), i * own.byteLength);
-  });
-  return new Tensor(type, all, [tensors.length, ...dims.slice(1)]);
-}
