@@ -42,6 +42,8 @@ Status onnx_told_read_rank(OnnxReader *r, const Onnx__NodeProto *next);   /* RAN
 Status onnx_told_read_node(OnnxReader *r, const Onnx__NodeProto *from);   /* notes on gradients */
 const char *onnx_told_note(const Onnx__NodeProto *n, const char *key);    /* NULL: there is none */
 const char *onnx_told_origins(const Onnx__ValueInfoProto *from);          /* the names that it was computed from */
+/* An operator of the name, such as 'exp_1', computes new elements. */
+bool onnx_told_changes(const Span *name);
 /* Attributes of a Loop, and one more if a note says that it is an embedding bag (ops/control/embedding_bag.h). */
 Status onnx_told_read_loop(OnnxReader *r, const Onnx__NodeProto *from, Attr **attrs, int *count);
 /* The parameter that v is, or from which it was computed; NULL where the file does not say. */

@@ -84,8 +84,7 @@ static bool is_transposed(const Span *name) {
   return begins(name, "t") || begins(name, "transpose") || begins(name, "permute");
 }
 
-/* Whether an operator of the name, such as 'exp_1', computes new elements. */
-static bool changes(const Span *name) {
+bool onnx_told_changes(const Span *name) {
   static const char *const moves[] = {"val",   "scalar", "arange",  "view",   "reshape",   "unsqueeze", "squeeze",
                                       "slice", "split",  "getitem", "select", "expand",    "repeat",    "cat",
                                       "stack", "flip",   "clone",   "neg",    "embedding", "zeros"};
@@ -107,11 +106,11 @@ static Status read_origin(const OnnxReader *r, bool names, const char *list, Val
   Span first = {0}, name = {v->name, strlen(v->name)};
   int parameters = 0, placeholders = 0;
   bool holes = begins(&name, "tril") || begins(&name, "triu"), sum = is_sum(&name), transposed = false;
-  v->computed_changed = changes(&name);
+  v->computed_changed = onnx_told_changes(&name);
   while ((list = quoted(list, &name))) {
     const Placeholder *p = of_target(r, name);
     if (!p && !begins(&name, "val") && is_of_run(r, name)) continue;
-    v->computed_changed |= !p && changes(&name);
+    v->computed_changed |= !p && onnx_told_changes(&name);
     sum |= !p && is_sum(&name), transposed |= !p && is_transposed(&name);
     holes |= p && !p->parameter;
     placeholders += p != NULL;

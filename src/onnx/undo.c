@@ -191,11 +191,35 @@ static Status separate(OnnxReader *r, Onnx__NodeProto *n, size_t at, const Value
   return STATUS_OK;
 }
 
+/* v is a number of the program, which equals a parameter: all that the call names is there, and the parameter is not
+ * named. */
+static bool is_number(const OnnxReader *r, const Onnx__NodeProto *n, const Call *c, const Value *v, Span own) {
+  static const char number[] = "scalar_tensor";
+  Span name;
+  if (v->shape.rank || is_named(c, own) || onnx_told_note(n, "pkg.onnxscript.rewriter.rule_name")) return false;
+  for (const char *at = c->arguments; (at = next_name(at, &name));) {
+    bool known = strncmp(name.at, number, sizeof number - 1) == 0;
+    for (size_t i = 0; i < c->count; i++) known |= equals(c->read[i]->name, name);
+    const char *text = known ? NULL : arena_print(r->arena, "%.*s", (int)name.length, name.at);
+    if (!known && !(text && graph_find(r->graph, text))) return false;
+  }
+  return true;
+}
+
+static Status read_number(OnnxReader *r, Onnx__NodeProto *n, size_t at, const Value *v) {
+  Value *number = add_parameter(r, graph_fresh_name(r->graph, "number"), v, &v->shape, v->data);
+  if (!number) return out_of_memory(r);
+  number->initializer = false;
+  n->input[at] = (char *)(uintptr_t)number->name;
+  return STATUS_OK;
+}
+
 static Status separate_all(OnnxReader *r, Onnx__NodeProto *n, const Call *c) {
   Inputs in;
   find_inputs(r, n, &in);
   for (size_t i = 0; i < in.count; i++) {
     const Placeholder *p = pick(r, c, &in, i);
+    if (!p && is_number(r, n, c, in.value[i], in.own[i]->name)) TRY(read_number(r, n, in.at[i], in.value[i]));
     if (p && p != in.own[i] && is_named_elsewhere(r, in.value[i], in.own[i]->name))
       TRY(separate(r, n, in.at[i], in.value[i], p));
   }
@@ -368,6 +392,52 @@ static bool leaves_out(const OnnxReader *r) {
   return false;
 }
 
+/* Without the number at the end: mean_1, mean. */
+static Span stem_of(Span name) {
+  size_t length = name.length;
+  while (length && isdigit((unsigned char)name.at[length - 1])) length--;
+  return length > 1 && length < name.length && name.at[length - 1] == '_' ? (Span){name.at, length - 1} : name;
+}
+
+/* Tells whether a node reads what another call gave for the same of the call that its own names: mean for mean_1. */
+static bool merges(const OnnxReader *r) {
+  for (size_t i = 0; i < r->from->n_node; i++) {
+    const Onnx__NodeProto *n = r->from->node[i];
+    const char *text = onnx_told_note(n, call_key);
+    Call c = {.arguments = text ? strstr(text, "](args = (") : NULL};
+    for (size_t k = 0; c.arguments && k < n->n_input; k++) {
+      Span read = {n->input[k], strlen(n->input[k])}, name;
+      if (!onnx_told_changes(&read) || is_named(&c, read)) continue;
+      for (const char *at = c.arguments; (at = next_name(at, &name));) {
+        const char *missing = equals(stem_of(name), stem_of(read))
+                                ? arena_print(r->arena, "%.*s", (int)name.length, name.at)
+                                : NULL;
+        if (missing && !graph_find(r->graph, missing)) return true;
+      }
+    }
+  }
+  return false;
+}
+
+/* Equal but for numbers. */
+static bool are_alike(Span a, Span b) {
+  size_t i = 0, k = 0;
+  while (i < a.length && k < b.length) {
+    size_t x = i, y = k;
+    while (i < a.length && isdigit((unsigned char)a.at[i])) i++;
+    while (k < b.length && isdigit((unsigned char)b.at[k])) k++;
+    if ((i == x) != (k == y) || (i == x && a.at[i++] != b.at[k++])) return false;
+  }
+  return i == a.length && k == b.length;
+}
+
+/* The file has that of an earlier layer. A tied parameter goes by the last of its names. */
+static bool has_copy(const OnnxReader *r, const Placeholder *p) {
+  for (const Placeholder *other = r->placeholders; p->parameter && other < p; other++)
+    if (are_alike(p->target, other->target) && value_of(r, other)) return true;
+  return false;
+}
+
 static bool is_called(const OnnxReader *r, const Placeholder *p) {
   for (size_t i = 0; i < r->from->n_node; i++) {
     Call c;
@@ -396,10 +466,12 @@ static bool may_be_dropped(const Placeholder *p) {
 void onnx_undo_find_lost(OnnxReader *r) {
   int count = 0;
   const Placeholder *first = NULL;
-  if (!r->placeholder_count || !leaves_out(r)) return;
+  bool out = leaves_out(r), merged = merges(r);
+  if (!r->placeholder_count || !(out || merged)) return;
   for (size_t i = 0; i < r->placeholder_count; i++) {
     const Placeholder *p = &r->placeholders[i];
-    if (!may_be_dropped(p) || is_called(r, p) || value_of(r, p) || is_origin(r, p)) continue;
+    bool may_be = (out && may_be_dropped(p)) || (merged && has_copy(r, p));
+    if (!may_be || is_called(r, p) || value_of(r, p) || is_origin(r, p)) continue;
     count++;
     if (!first) first = p;
   }
