@@ -1,6 +1,6 @@
 /** NumPy's .npz: a zip file of .npy files, each the array of its name. */
 
-import { inflateRawSync } from 'node:zlib';
+import zlib from 'node:zlib';
 import { sentenceOf, TrainletError } from '../base/errors.js';
 import { readData } from './files.js';
 import { parseNpy } from './npy.js';
@@ -19,6 +19,9 @@ const END_MOST = 22 + 0xffff;
 const DEFLATE_MOST = 1033;
 /** Bytes of all arrays together: no engine takes more. */
 const UNPACKED_MOST = 2 ** 32 - 1;
+/** Arrays of more bytes than these are taken for a bomb, if they have so many times as many as the file. */
+const SUSPECT_BYTES = 2 ** 28;
+const SUSPECT_TIMES = 100;
 /** Flags of an entry that is encrypted or a patch. */
 const UNREADABLE = 0x61;
 /** The newest version of zip whose entries Python reads. */
@@ -62,7 +65,7 @@ function entriesOf(zip) {
     at = next;
   }
   if (at !== end) throw new Error('its directory is damaged');
-  checkEntries(entries);
+  checkEntries(entries, zip.length);
   const starts = [...entries.map((entry) => entry.at), begin].sort((a, b) => a - b);
   return entries.map((entry) => ({ ...entry, end: starts[starts.indexOf(entry.at) + 1] }));
 }
@@ -90,11 +93,17 @@ function entryAt(zip, at) {
   };
 }
 
-/** Before anything is unpacked. @param {{ name: string, size: number }[]} entries */
-function checkEntries(entries) {
+/** Before anything is unpacked. @param {{ name: string, size: number }[]} entries @param {number} packed bytes */
+function checkEntries(entries, packed) {
   if (new Set(entries.map(({ name }) => name)).size < entries.length) throw new Error('it has two arrays of one name');
   const size = entries.reduce((sum, entry) => sum + entry.size, 0);
   if (size > UNPACKED_MOST) throw new Error(`it unpacks to ${size} bytes; at most ${UNPACKED_MOST} are read`);
+  if (size > SUSPECT_BYTES && size > packed * SUSPECT_TIMES)
+    throw new Error(
+      `it unpacks to ${size} bytes, more than ${SUSPECT_TIMES} times its own ${packed}: numpy.savez writes such arrays unpacked`,
+    );
+  const free = process.availableMemory?.() ?? Infinity;
+  if (size > free) throw new Error(`it unpacks to ${size} bytes, and ${free} bytes of memory are free`);
 }
 
 /** @param {Buffer} zip @param {Entry} entry @returns {Buffer} */
@@ -107,11 +116,15 @@ function contentOf(zip, { name, method, packed, size, sum, at, end }) {
   if (start + packed > end) throw new Error(`${name} overlaps what follows it`);
   if (bytes.length !== packed || size > packed * DEFLATE_MOST + 1) throw new Error(`${name} is cut short`);
   if (method !== STORED && method !== DEFLATED) throw new Error(`${name} is packed by method ${method}`);
-  const content = method === STORED ? bytes : inflateRawSync(bytes, { maxOutputLength: Math.max(1, size) });
+  const content = method === STORED ? bytes : inflated(bytes, size);
   if (content.length !== size) throw new Error(`${name} has ${content.length} bytes instead of ${size}`);
   if (crcOf(content) === sum) return content;
   throw new Error(`${name} has other bytes than were saved`);
 }
+
+/** In one piece, which is not copied. @param {Buffer} bytes @param {number} size */
+const inflated = (bytes, size) =>
+  zlib.inflateRawSync(bytes, { maxOutputLength: Math.max(1, size), chunkSize: Math.max(64, size) });
 
 /** CRC-32 of each byte: the polynomial x³² + x²⁶ + … + 1, its bits reversed. */
 const CRC = Int32Array.from({ length: 256 }, (_, byte) => {
@@ -122,6 +135,7 @@ const CRC = Int32Array.from({ length: 256 }, (_, byte) => {
 
 /** @param {Uint8Array} bytes */
 function crcOf(bytes) {
+  if (zlib.crc32) return zlib.crc32(bytes);
   let crc = -1;
   for (let i = 0; i < bytes.length; i++) crc = CRC[(crc ^ bytes[i]) & 255] ^ (crc >>> 8);
   return ~crc >>> 0;

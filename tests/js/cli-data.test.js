@@ -405,6 +405,8 @@ test('a .npz whose entries overlap, share a name or unpack to too much is refuse
   const bomb = { name: 'x.npy', content: zeros, method: 8, packed: deflateRawSync(zeros) };
   const many = (listed) => Array.from({ length: 100 }, (_, i) => ({ ...listed[0], name: `${i}.npy` }));
   await bad(zipOf([bomb], many), /it unpacks to 6710886400 bytes; at most 4294967295 are read$/);
+  const some = (listed) => many(listed).slice(0, 5);
+  await bad(zipOf([bomb], some), /it unpacks to 335544320 bytes, more than 100 times its own \d+: numpy\.savez writes/);
   await bad(
     zipOf([entry], ([one]) => [{ ...one, sum: (one.sum ^ 1) >>> 0 }]),
     /x\.npy has other bytes than were saved$/,
