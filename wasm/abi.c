@@ -1,4 +1,5 @@
-/* Every export of the wasm file and nothing else; wasm/README.md says what each means and who owns which bytes. */
+/* Every export of the wasm file and nothing else. wasm/README.md lists them, from the comments here or, if an export has
+ * none, from the comment of the function of trainlet.h that it calls: npm run docs:exports. */
 #include <math.h>
 #include <stddef.h>
 #include <string.h>
@@ -33,6 +34,8 @@ static Status keep(const Error *error) {
 }
 static Status session_status(TrainletSession *s) { return keep(trainlet_session_error(s)); }
 
+/* The last error: its number among the `codes` of abi_json, its sentence, and the node that it names ("" if none). A
+ * function that returns a pointer reports an error by 0. */
 EXPORT(abi_error_code) Status abi_error_code(void) { return last_error.status; }
 EXPORT(abi_error_message) const char *abi_error_message(void) { return last_error.text; }
 EXPORT(abi_error_node) const char *abi_error_node(void) { return last_error.node; }
@@ -97,6 +100,11 @@ static void put_constants(Printer *p) {
   printer_put(p, "}");
 }
 
+/* Constants as JSON: `version`; `codes` of errors; `types` of elements with id and bytes; `passes`, `losses`,
+ * `optimizers`; the numbers of `artifacts`, `formats`, `weights`, `which` and `best`; `limits` of properties in bytes
+ * of UTF-8; `ranks` of outputs that are not tensors; `tensor`, the offset of each field of a TrainletTensor;
+ * `positions`, how many numbers a data position has; `shrunkFor`, what the build was shrunk for ("": it has
+ * everything). 0 when memory is out. */
 EXPORT(abi_json) const char *abi_json(void) {
   static Arena arena;
   error_clear(&last_error);
@@ -107,6 +115,9 @@ EXPORT(abi_json) const char *abi_json(void) {
   return p.text;
 }
 
+/* Operators that graphs of this instance have had, passes that have changed one and variants that ran, one a line
+ * (`operator DOMAIN.NAME`, `pass NAME`, `feature NAME`): a build for just these must keep them. 0 when memory is out.
+ * */
 EXPORT(abi_seen) const char *abi_seen(void) {
   static Arena arena;
   error_clear(&last_error);
@@ -121,6 +132,7 @@ EXPORT(abi_seen) const char *abi_seen(void) {
   return p.text;
 }
 
+/* Memory for the caller's own bytes, aligned to 16. 0 when memory is out. */
 EXPORT(abi_alloc) void *abi_alloc(size_t bytes) {
   void *block = memory_take(bytes, LASTS);
   error_clear(&last_error);
@@ -128,14 +140,15 @@ EXPORT(abi_alloc) void *abi_alloc(size_t bytes) {
     error_set(&last_error, STATUS_OUT_OF_MEMORY, NULL, "out of memory for %zu bytes of input or output", bytes);
   return block;
 }
+/* Frees what abi_alloc returned. */
 EXPORT(abi_free) void abi_free(void *p) { memory_give(p); }
 
 /* ---- threads: in the build with shared memory; each thread has an instance of the module, a stack and its own
  * variables ---- */
 
-/* Its compiler keeps nine sums of a tile in the sixteen registers of an x86, and those of a fifth and sixth row in
- * memory: with four rows products are 1.7 times as fast. Of an x86, for there the NaN of ∞ - ∞ is negative; processors
- * with more registers have room for all. */
+/* Firefox calls this once, before anything is loaded. On an x86 its compiler keeps nine sums of a tile in the sixteen
+ * registers and the sums of a fifth and sixth row in memory, so tiles of four rows make products 1.7 times as fast, with
+ * the same bits. On an x86 the NaN of ∞ - ∞ is negative; other processors have registers for all rows. */
 EXPORT(abi_spidermonkey) void abi_spidermonkey(void) {
   volatile float infinity = INFINITY;
   if (signbit(infinity - infinity)) gemm_set_rows(4);
@@ -153,6 +166,8 @@ void __wasm_init_tls(void *own); /* the linker's: makes `own` this instance's _T
 
 static ThreadMemory *threads;
 
+/* The engine's own instance calls this once, before anything is loaded. Returns how many threads there will be,
+ * itself among them (1 when there is no room). `may_sleep`: this thread may use `memory.atomic.wait`. */
 EXPORT(abi_threads) int abi_threads(int count, int may_sleep) {
   if (count > THREADS_MAX) count = THREADS_MAX;
   threads = memory_take((size_t)count * sizeof *threads, LASTS);
@@ -160,11 +175,15 @@ EXPORT(abi_threads) int abi_threads(int count, int may_sleep) {
   __wasm_init_tls(threads[0].own); /* this thread has the module's stack */
   return count;
 }
+/* In a helper's instance: the value for its `__stack_pointer`, to be set before it calls anything else. */
 EXPORT(abi_thread_stack) void *abi_thread_stack(int thread) { return threads[thread].stack + STACK_BYTES; }
+/* Joins the pool as thread 1 … count - 1 and does not return. A helper that comes late or never only makes steps
+ * slower. */
 EXPORT(abi_thread_help) void abi_thread_help(int thread) {
   __wasm_init_tls(threads[thread].own);
   threads_help(thread);
 }
+/* A helper's abi_thread_help trapped: the engine's instance traps too, instead of waiting for it. */
 EXPORT(abi_thread_break) void abi_thread_break(void) { threads_break(); }
 #endif
 
@@ -229,6 +248,8 @@ EXPORT(abi_artifacts_build) Status abi_artifacts_build(TrainletArtifacts *a) {
   trainlet_artifacts_build(a);
   return keep(trainlet_artifacts_error(a));
 }
+/* The bytes of an artifact and their number, after build: `which` is one of `artifacts` 0 to 3. They belong to `a`.
+ * */
 EXPORT(abi_artifacts_bytes) const void *abi_artifacts_bytes(TrainletArtifacts *a, int which) {
   size_t bytes;
   return trainlet_artifacts_bytes(a, (TrainletPart)which, &bytes);
@@ -286,6 +307,15 @@ EXPORT(abi_session_load) Status abi_session_load(TrainletSession *s, int which, 
 EXPORT(abi_session_ready) Status abi_session_ready(TrainletSession *s) {
   return trainlet_session_ready(s), session_status(s);
 }
+/* JSON: `train`, `eval` and `model` (null if absent), `parameters` ({"name", "type", "dims", "trainable", "bytes"}),
+ * `optimizer` ({"type"} or null), `predict` (the outputs of predict), `outside` (of an external loss: `outputs` that
+ * take a gradient, `inputs` that gradients are given towards; else null), `adapters` ({"names", "active"}), `adapted`
+ * (indices of the parameters of which each adapter has its own values), `memory` ({"stateBytes", "arenaBytes",
+ * "packedBytes", "peakBytes", "lowerBoundBytes", "takenBytes"}). A graph has `inputs`, `outputs`, `crossEntropy` (the
+ * first output compares scores with labels) and `losses` ({"name", "weight"}, of a weighted sum). An input has
+ * `name`, `type` and `dims` (numbers or symbols); a sequence or optional also `"sequence": true` or `"optional":
+ * true`; labels also `"labels": {"classes", "axis", "ignoreIndex"}`; a loss's weights `"sampleWeight": true`. Valid
+ * until the next call. */
 EXPORT(abi_session_json) const char *abi_session_json(TrainletSession *s) {
   const char *text = trainlet_session_json(s);
   session_status(s);
@@ -300,6 +330,7 @@ EXPORT(abi_session_graph) const char *abi_session_graph(TrainletSession *s, int 
   session_status(s);
   return text;
 }
+/* Times the nodes of the following runs if `on` is not 0, and forgets earlier times. */
 EXPORT(abi_session_time_nodes) void abi_session_time_nodes(TrainletSession *s, int on) {
   trainlet_session_time_nodes(s, on ? clock_now : NULL, NULL);
 }
@@ -309,6 +340,9 @@ EXPORT(abi_session_node_times) const char *abi_session_node_times(TrainletSessio
   return text;
 }
 
+/* Checks the name, type and shape of an input of graph `which` (0 train, 1 eval, 4 model), `dims` being rank × int64,
+ * and returns where the caller writes its bytes before the run. The buffer belongs to the session; the next feed of
+ * that name uses it again. */
 EXPORT(abi_session_feed)
 void *abi_session_feed(TrainletSession *s, int which, const char *name, int type, int rank, const int64_t *dims) {
   void *to = trainlet_session_feed(s, (TrainletPart)which, name, type, rank, dims);
@@ -339,25 +373,35 @@ EXPORT(abi_session_run_features) Status abi_session_run_features(TrainletSession
   trainlet_session_run_features(s);
   return session_status(s);
 }
+/* Runs a graph on what was fed: 0 for a train step, 1 for an eval step and predict, 4 for inference. `fetches`:
+ * names, one a line; ptr 0: the graph's own outputs. Inputs that the fetches do not need may be missing. */
 EXPORT(abi_session_run) Status abi_session_run(TrainletSession *s, int which, const char *fetches) {
   trainlet_session_run(s, (TrainletPart)which, fetches);
   return session_status(s);
 }
+/* Runs graph 1 or 4 for the next token of a language model. The only output is one row of the first fetch, the scores
+ * (…, V): the row `from_end` before the last. The other fetches are kept for the inputs named in `past` (one a line):
+ * the last `length` along `axis`, with zeros before them if there are fewer. If `goes_on`, these inputs are fed what
+ * the last decode kept. */
 EXPORT(abi_session_decode)
 Status abi_session_decode(TrainletSession *s, int which, const char *fetches, int from_end, const char *past, int axis,
                           int length, int goes_on) {
   const TrainletDecode d = {fetches, past, from_end, axis, length, goes_on != 0};
   return trainlet_session_decode(s, (TrainletPart)which, &d), session_status(s);
 }
+/* The number of outputs of the last run; the tensors of a sequence count. */
 EXPORT(abi_session_output_count) int abi_session_output_count(TrainletSession *s) {
   return trainlet_session_output_count(s);
 }
+/* The i-th output of the last run: a pointer to a TrainletTensor, whose fields lie at the offsets in `tensor` of
+ * abi_json. Valid until the next run. The tensors of a sequence follow it as outputs. */
 EXPORT(abi_session_output) const TrainletTensor *abi_session_output(TrainletSession *s, int i) {
   return trainlet_session_output(s, i);
 }
 EXPORT(abi_session_step) Status abi_session_step(TrainletSession *s) {
   return trainlet_session_step(s), session_status(s);
 }
+/* The loss of the last train run or step. */
 EXPORT(abi_session_loss) double abi_session_loss(TrainletSession *s) { return trainlet_session_loss(s); }
 EXPORT(abi_session_gradient_norm) double abi_session_gradient_norm(TrainletSession *s) {
   return trainlet_session_gradient_norm(s);
@@ -368,6 +412,8 @@ EXPORT(abi_session_optimize) Status abi_session_optimize(TrainletSession *s) {
 EXPORT(abi_session_drop_grad) void abi_session_drop_grad(TrainletSession *s) { trainlet_session_drop_grad(s); }
 EXPORT(abi_session_reset_grad) void abi_session_reset_grad(TrainletSession *s) { trainlet_session_reset_grad(s); }
 
+/* Runs the training graph up to the gradients of an external loss. Its outputs can be read then. Its values are kept
+ * in memory of their own, under the number that is returned; 0 on failure. Several may be open. */
 EXPORT(abi_session_forward) int abi_session_forward(TrainletSession *s) {
   int id = 0;
   trainlet_session_forward(s, &id);
@@ -388,13 +434,16 @@ EXPORT(abi_session_drop_forward) void abi_session_drop_forward(TrainletSession *
 }
 EXPORT(abi_session_changed) void abi_session_changed(TrainletSession *s) { trainlet_session_changed(s); }
 
+/* The learning rate; 0 without an optimizer. */
 EXPORT(abi_session_lr) double abi_session_lr(TrainletSession *s) { return trainlet_session_lr(s); }
+/* Sets the learning rate. */
 EXPORT(abi_session_set_lr) void abi_session_set_lr(TrainletSession *s, double lr) { trainlet_session_set_lr(s, lr); }
 EXPORT(abi_session_steps) int64_t abi_session_steps(TrainletSession *s) { return trainlet_session_steps(s); }
 EXPORT(abi_session_set_seed) void abi_session_set_seed(TrainletSession *s, int64_t seed) {
   trainlet_session_set_seed(s, (uint64_t)seed);
 }
 
+/* The bytes of the i-th of `parameters`, read or written in place. */
 EXPORT(abi_session_parameter) void *abi_session_parameter(TrainletSession *s, int i) {
   return (void *)(uintptr_t)trainlet_session_parameter(s, i).data;
 }
@@ -445,18 +494,24 @@ EXPORT(abi_session_best) Status abi_session_best(TrainletSession *s, int what) {
   return trainlet_session_best(s, (TrainletBest)what), session_status(s);
 }
 
+/* Adds an adapter, which changes nothing yet. */
 EXPORT(abi_session_add_adapter) Status abi_session_add_adapter(TrainletSession *s, const char *name) {
   return trainlet_session_adapter(s, TRAINLET_ADAPTER_ADD, name), session_status(s);
 }
+/* Uses an adapter from here on; ptr 0: the base alone, to which a weighted sum of adapters may be written. */
 EXPORT(abi_session_use_adapter) Status abi_session_use_adapter(TrainletSession *s, const char *name) {
   return trainlet_session_adapter(s, TRAINLET_ADAPTER_USE, name), session_status(s);
 }
+/* Puts an adapter (ptr 0: the base alone) in the place of the one in use, and drops nothing. No step may come before
+ * abi_session_return_adapter. */
 EXPORT(abi_session_lend_adapter) Status abi_session_lend_adapter(TrainletSession *s, const char *name) {
   return trainlet_session_adapter(s, TRAINLET_ADAPTER_LEND, name), session_status(s);
 }
+/* Puts the adapter back that abi_session_lend_adapter has replaced. `name` is ptr 0. */
 EXPORT(abi_session_return_adapter) Status abi_session_return_adapter(TrainletSession *s, const char *name) {
   return trainlet_session_adapter(s, TRAINLET_ADAPTER_RETURN, name), session_status(s);
 }
+/* Forgets an adapter that is not in use. */
 EXPORT(abi_session_delete_adapter) Status abi_session_delete_adapter(TrainletSession *s, const char *name) {
   return trainlet_session_adapter(s, TRAINLET_ADAPTER_DELETE, name), session_status(s);
 }
@@ -476,11 +531,16 @@ Status abi_session_property_set_string(TrainletSession *s, const char *name, con
 EXPORT(abi_session_property_delete) void abi_session_property_delete(TrainletSession *s, const char *name) {
   trainlet_session_property_delete(s, name);
 }
+/* The properties as JSON: `[{"name", "type": "int", "value": "123"}, …]`; the type may also be "float" (a number) or
+ * "string". int64 is decimal text. Valid until the next call. */
 EXPORT(abi_session_properties) const char *abi_session_properties(TrainletSession *s) {
   const char *text = trainlet_session_properties(s);
   session_status(s);
   return text;
 }
+/* The loaded checkpoint as JSON, before ready: `{"parameters": [{"name", "type", "dims", "trainable"}], "optimizer":
+ * {"learningRate", "initialLearningRate", "steps", "moments"} or null, "properties", "nominal", "position": [5
+ * numbers]}`. Valid until the next call. */
 EXPORT(abi_session_checkpoint) const char *abi_session_checkpoint(TrainletSession *s) {
   const char *text = trainlet_session_checkpoint(s);
   session_status(s);
@@ -491,9 +551,16 @@ EXPORT(abi_checkpoint_writer) const char *abi_checkpoint_writer(const void *byte
   return trainlet_checkpoint_writer(bytes, count);
 }
 
+/* A checkpoint in one of `formats`, with or without the optimizer's state. `ort1` is for ONNX Runtime 1.16 and 1.17,
+ * `ort2` for later versions; neither holds data position, random state and adapters that are not in use, and the
+ * learning rate only with optimizer state. `adapters` leaves out parameters that neither train nor belong to an
+ * adapter. `non-finite-loss` if training has made a value infinite or NaN. Read it by abi_session_result. */
 EXPORT(abi_session_save) Status abi_session_save(TrainletSession *s, int optimizer_state, int format) {
   return trainlet_session_save(s, optimizer_state != 0, (TrainletFormat)format), session_status(s);
 }
+/* A plain inference ONNX model, of these outputs (one a line; ptr 0: the model's own). `training_info`: with ONNX's
+ * description of the training; else `types`: with the type of every value. `adapters`: LoRA adapters as nodes of
+ * their own (0), in the weights (1), or as inputs (2). Errors as abi_session_save. Read it by abi_session_result. */
 EXPORT(abi_session_export)
 Status abi_session_export(TrainletSession *s, const char *outputs, int training_info, int types, int adapters) {
   TrainletExport form = training_info ? TRAINLET_EXPORT_TRAINING_INFO
@@ -516,6 +583,8 @@ Status abi_session_extend(TrainletSession *s, int which, const char *output, con
 EXPORT(abi_session_compact) Status abi_session_compact(TrainletSession *s, int weights) {
   return trainlet_session_compact(s, (TrainletWeights)weights), session_status(s);
 }
+/* The bytes of the last save, export, extend or compact, and their number. Valid until the next, or
+ * abi_session_result_free. */
 EXPORT(abi_session_result) const void *abi_session_result(TrainletSession *s) {
   size_t bytes;
   return trainlet_session_result(s, &bytes);
@@ -525,4 +594,5 @@ EXPORT(abi_session_result_length) size_t abi_session_result_length(TrainletSessi
   trainlet_session_result(s, &bytes);
   return bytes;
 }
+/* Frees them. */
 EXPORT(abi_session_result_free) void abi_session_result_free(TrainletSession *s) { trainlet_session_result_free(s); }

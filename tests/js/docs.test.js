@@ -6,6 +6,7 @@ import { existsSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import { test } from 'node:test';
 import { fileURLToPath } from 'node:url';
+import { pageOfExports } from '../../wasm/exports.mjs';
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url));
 const PAGES = [
@@ -149,6 +150,10 @@ test('a page of docs/ that code or another page names is there', () => {
     named.filter((text) => !PATHS.has(text.split(': ')[1])),
     [],
   );
+});
+
+test('wasm/README.md lists the exports of abi.c', () => {
+  assert.equal(read('wasm/README.md'), pageOfExports(), 'npm run docs:exports writes the list');
 });
 
 test('what is not there is found missing', () => {
