@@ -156,6 +156,13 @@ test('wasm/README.md lists the exports of abi.c', () => {
   assert.equal(read('wasm/README.md'), pageOfExports(), 'npm run docs:exports writes the list');
 });
 
+test('the README is a screen, and a release has at most 40 lines in the changelog', () => {
+  const readme = read('README.md');
+  assert.ok(readme.split('\n').length <= 121 && Buffer.byteLength(readme) <= 7168);
+  for (const release of read('CHANGELOG.md').split(/^(?=## )/m))
+    assert.ok(release.trimEnd().split('\n').length <= 40, release.slice(0, 100));
+});
+
 test('what is not there is found missing', () => {
   for (const wrong of [
     'npm run nothing',
