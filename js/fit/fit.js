@@ -16,15 +16,17 @@ import { evaluate, validate } from './evaluate.js';
 import { Extent } from './extent.js';
 import { Listeners } from './listeners.js';
 import { measuresOf, Tally, trainingMeasures } from './metrics.js';
-import { checkFitOptions, EMA_DECAY, hasNoVariance, ownFitOptions } from './options.js';
+import { checkFitOptions, EMA_DECAY, ownFitOptions } from './options.js';
 import { endOf, Place } from './position.js';
+import { NOWHERE, Progress } from './progress.js';
 import { openSchedule, Plateau } from './schedule.js';
 import { Watch } from './stall.js';
+import { Steps } from './steps.js';
 import { Pace } from './throughput.js';
 import { TrainingData } from './training-data.js';
 
 /** @import { Dataset, EpochEvent, FitOptions, History } from '../types.js' */
-/** @import { Ask, GraphInfo, Position, Protocol, SessionInfo } from '../engine/protocol.js' */
+/** @import { Ask, GraphInfo, Position, SessionInfo } from '../engine/protocol.js' */
 /** @import { Batch, Batches } from '../data/dataset.js' */
 
 export { evaluate, Place };
@@ -32,11 +34,6 @@ export { evaluate, Place };
 /** @typedef {Awaited<ReturnType<typeof openBudget>>} Budget */
 /** @typedef {{ ask: Ask, info: SessionInfo, place: Place }} Session */
 
-/** @type {Position} */
-const NOWHERE = [0, 0, 0, 0, 0];
-const UNSHUFFLED = -1;
-/** What is known of a batch that made no step. */
-const LEFT_OUT = { loss: NaN, counted: [], outputs: {} };
 /**
  * @param {Session} session
  * @param {Dataset} data
@@ -58,24 +55,13 @@ class Fit {
   /** @type {Dataset | undefined} */
   #validation;
   #measures;
-  /** @type {string[]} */
-  #fetches;
-  #seed = UNSHUFFLED;
   #batchSize;
 
-  /** @type {((step: number) => number) | undefined} */
-  #schedule;
   /** @type {Plateau | undefined} */
   #plateau;
-  #lr = 0;
-  #epoch = 0;
-  #batch = 0;
   #extent;
-  /** Optimizer steps since the fit's start, and how many of them other calls did. */
-  #step = 0;
-
-  #gradientsOpen = false;
-  #leavesOut = false;
+  #progress;
+  #steps;
   #listeners;
   /** @type {Tally} */
   #tally;
@@ -118,13 +104,20 @@ class Fit {
     this.#measures = trainingMeasures(measures, graph, metrics, heldOut !== undefined);
     const { pair: own } = this.#measures;
     this.#tally = new Tally(this.#measures);
-    this.#fetches = own ? [own.output] : [];
     const weights = byIndex(classWeight, graph.classes);
     const reader = openData(training, graph.inputs, batchSize, own?.label, weights, dropLast);
     const beside = namesBeside(data, graph.inputs);
     const held = heldOut && openData(heldOut, info.eval?.inputs ?? [], batchSize, measures.pair?.label);
     this.#train = new TrainingData(reader, openAugmenter(options.augment, graph.inputs, beside), held, beside);
     this.#extent.batches = this.#train.batches;
+    this.#progress = new Progress(this.#train.examples, batchSize);
+    this.#steps = new Steps(ask, options, {
+      fetches: own ? [own.output] : [],
+      progress: this.#progress,
+      extent: this.#extent,
+      listeners: this.#listeners,
+      history: this.#history,
+    });
   }
 
   /** Finds the place to begin at: that of a fit cut short, or the start. */
@@ -141,16 +134,17 @@ class Fit {
     const rest = this.#budget && this.#rest;
     Object.assign(this.#history, await this.#train.keepFeatures(ask, this.#options, this.#place, rest));
     const { shuffle = true, seed = (sessionSeed + steps) >>> 0, schedule, ema } = this.#options;
-    this.#lr = lr;
-    if (this.#train.examples && shuffle) this.#seed = seed;
-    const continues = this.#canContinue(position) && (await this.#hasSameData(position));
+    this.#steps.lr = lr;
+    if (shuffle) this.#progress.shuffle(seed);
+    const continues = this.#progress.canContinueAt(position, this.#options) && (await this.#hasSameData(position));
     if (typeof schedule === 'object' && schedule?.type === 'plateau')
       this.#plateau = new Plateau(schedule, continues ? this.#standingAt(position)?.plateau : undefined);
     await (continues ? this.#continue(position) : this.#leavePlace('forget'));
     if (ema) await ask('tell', ['set_ema', ema.decay ?? EMA_DECAY, Number(!continues)]);
-    this.#extent.firstStep = this.#step;
-    this.#saver.begin(this.#step, () => this.#moment);
-    this.#schedule = openSchedule(schedule, this.#extent.wholeSteps ?? this.#extent.lastStep, this.#plateau);
+    const { step } = this.#progress;
+    this.#extent.firstStep = step;
+    this.#saver.begin(step, () => this.#moment);
+    this.#steps.schedule = openSchedule(schedule, this.#extent.wholeSteps ?? this.#extent.lastStep, this.#plateau);
     this.#hasBegun = true;
   }
 
@@ -178,11 +172,11 @@ class Fit {
    * @param {Position} position
    */
   async #continue(position) {
-    [this.#epoch, this.#batch, this.#seed] = position;
+    const [epoch, batch] = position;
     const standing = this.#standingAt(position);
     this.#tally = new Tally(this.#measures, standing?.tally, standing?.measured);
-    this.#step =
-      standing?.step ?? this.#epoch * this.#extent.stepsPerEpoch + Math.floor(this.#batch / this.#extent.accumulate);
+    const counted = epoch * this.#extent.stepsPerEpoch + Math.floor(batch / this.#extent.accumulate);
+    this.#progress.continueAt(position, standing?.step ?? counted);
     this.#saver.least = standing?.least ?? Infinity;
     await this.#earlyStopping.continue(standing?.best);
     this.#mark(position);
@@ -211,7 +205,7 @@ class Fit {
     if (!train.examples) return;
     this.#place.standing = {
       position,
-      step: this.#step,
+      step: this.#progress.step,
       tally: this.#tally.sums,
       measured: this.#tally.measured,
       get data() {
@@ -230,20 +224,6 @@ class Fit {
     await Promise.all([ask('best', best), ask('best', 'forget'), ask('setPosition', NOWHERE)]);
   }
 
-  /** @param {Position} position */
-  #canContinue([epoch, batch, seed, examples, batchSize]) {
-    const { resume = true, shuffle = true, seed: wanted = seed } = this.#options;
-    return (
-      resume &&
-      epoch + batch > 0 &&
-      epoch < this.#extent.epochs &&
-      examples === this.#train.examples &&
-      batchSize === this.#batchSize &&
-      shuffle === (seed !== UNSHUFFLED) &&
-      wanted === seed
-    );
-  }
-
   /** @returns {Promise<History>} */
   async run() {
     try {
@@ -251,8 +231,7 @@ class Fit {
       if (this.#hasBegun) await this.#runEpochs();
       return await this.#train.settle(this.#history);
     } catch (error) {
-      // a session that is gone has said so
-      if (this.#gradientsOpen) await this.#ask('dropGrad', undefined).catch(() => {});
+      await this.#steps.drop();
       throw await this.#explain(error);
     } finally {
       this.#train.close();
@@ -283,9 +262,9 @@ class Fit {
 
   async #runEpochs() {
     let stop = await this.#runEpoch();
-    while (!stop && this.#epoch + 1 < this.#extent.epochs) {
-      this.#epoch++;
-      this.#batch = 0;
+    while (!stop && !this.#isLastEpoch) {
+      this.#progress.epoch++;
+      this.#progress.batch = 0;
       stop = await this.#runEpoch();
     }
     this.#history.stopped = stop ?? 'completed';
@@ -299,12 +278,12 @@ class Fit {
   async #runEpoch() {
     const stop = await this.#readBatches();
     if (stop) return stop;
-    await this.#closeGroup();
-    if (!this.#batch)
+    await this.#steps.closeGroup();
+    if (!this.#progress.batch)
       throw invalid(
-        `data set: it gave no batch in epoch ${this.#epoch}; give whole arrays, or a function that returns a new iterable`,
+        `data set: it gave no batch in epoch ${this.#progress.epoch}; give whole arrays, or a function that returns a new iterable`,
       );
-    this.#extent.batches ??= this.#batch;
+    this.#extent.batches ??= this.#progress.batch;
     return await this.#endEpoch();
   }
 
@@ -313,8 +292,7 @@ class Fit {
    * @returns {Promise<History['stopped'] | undefined>}
    */
   async #readBatches() {
-    const seed = this.#seed === UNSHUFFLED ? undefined : this.#seed;
-    const batches = this.#train.read(seed, [this.#seed, this.#epoch, this.#batch], this.#options.signal);
+    const batches = this.#train.read(this.#progress.seed, this.#progress.next, this.#options.signal);
     try {
       const stop = await this.#runBatches(batches);
       if (stop !== 'thawed') return stop;
@@ -332,27 +310,27 @@ class Fit {
     for (let next = await nextOf(batches, signal); !next.done; ) {
       checkSignal(signal);
       if (this.#options.maxSteps === this.#history.steps) return 'max-steps';
-      if (this.#budget && !this.#gradientsOpen && (await this.#rest())) return 'max-ms';
+      if (this.#budget && !this.#steps.hasGradients && (await this.#rest())) return 'max-ms';
       if (!this.#place.isAsFrozen) return 'thawed';
       const { value: batch } = next;
       this.#place.busy = this.#train.examples !== undefined; // batches that come from elsewhere may be long in coming
-      const running = this.#send(batch);
+      const running = this.#steps.send(batch);
       const coming = nextOf(batches, signal);
       coming.catch(() => {}); // told below, after what is running
       const result = await running;
       next = await coming;
-      this.#batch++;
+      this.#progress.batch++;
       if (result.stop) return 'non-finite-loss';
       const metrics = result.skip ? undefined : this.#tally.add(batch, result);
-      if (!this.#gradientsOpen) {
-        this.#mark(this.#positionAfter(this.#batch));
+      if (!this.#steps.hasGradients) {
+        this.#mark(this.#progress.after(this.#progress.batch));
         this.#place.settle();
       }
       if (metrics) this.#tell(batch, { loss: result.loss, ...metrics });
-      await this.#listeners.heard(this.#gradientsOpen, this.#place);
-      const odd = this.#gradientsOpen || result.skip ? undefined : this.#watch.look(this.#step, result);
+      await this.#listeners.heard(this.#steps.hasGradients, this.#place);
+      const odd = this.#steps.hasGradients || result.skip ? undefined : this.#watch.look(this.#progress.step, result);
       if (odd) await this.#listeners.warn(odd);
-      if (!this.#gradientsOpen) await this.#saver.saveIfDue(this.#moment);
+      if (!this.#steps.hasGradients) await this.#saver.saveIfDue(this.#moment);
     }
     return undefined;
   }
@@ -367,82 +345,17 @@ class Fit {
     return budget.isSpent;
   };
 
-  /**
-   * One batch to the worker; the last of a group of `accumulate` makes the optimizer step.
-   * @param {Batch} batch
-   * @returns {Promise<Protocol['step']['out'] & { stop?: boolean, skip?: boolean }>}
-   */
-  async #send({ feeds, examples }) {
-    const done = this.#batch + 1;
-    const optimize = done % this.#extent.accumulate === 0 || done === this.#extent.batches;
-    const lr = this.#schedule?.(this.#step);
-    this.#lr = lr ?? this.#lr;
-    const position = optimize ? this.#positionAfter(done) : undefined;
-    this.#gradientsOpen = true;
-    try {
-      const args = { feeds, fetches: this.#fetches, optimize, lr, position };
-      const result = await this.#ask('step', args, [feeds.buffer], this.#options.signal);
-      if (optimize) this.#countStep();
-      return result;
-    } catch (error) {
-      const isRest = done > 1 && done === this.#extent.batches && examples === 1;
-      return isRest && hasNoVariance(error) ? await this.#leaveOut(error, done) : await this.#onNaN(error);
-    }
-  }
-
-  /** The last example of an epoch, which is no batch for BatchNormalization. @param {TrainletError} error @param {number} done */
-  async #leaveOut({ message }, done) {
-    this.#gradientsOpen = (done - 1) % this.#extent.accumulate > 0;
-    if (!this.#gradientsOpen) await this.#ask('setPosition', this.#positionAfter(done));
-    if (!this.#leavesOut)
-      await this.#listeners.warn(`fit: the last batch of each epoch, one example, is left out: ${message}`);
-    this.#leavesOut = true;
-    return { ...LEFT_OUT, skip: true };
-  }
-
-  #countStep() {
-    this.#gradientsOpen = false;
-    this.#step++;
-    this.#history.steps++;
-  }
-
-  /** @param {unknown} error */
-  async #onNaN(error) {
-    const { onNaN = 'throw' } = this.#options;
-    if (!(error instanceof TrainletError) || error.code !== 'non-finite-loss' || onNaN === 'throw') throw error;
-    this.#history.skipped++;
-    await Promise.all([
-      this.#ask('resetGrad', undefined),
-      this.#ask('setPosition', this.#positionAfter(this.#batch + 1)),
-    ]);
-    this.#gradientsOpen = false;
-    return { ...LEFT_OUT, stop: onNaN === 'stop', skip: onNaN === 'skip' };
-  }
-
-  /** The optimizer step of a last group that a stream left unfinished. */
-  async #closeGroup() {
-    if (!this.#gradientsOpen) return;
-    await this.#ask('optimize', undefined);
-    await this.#ask('resetGrad', undefined);
-    this.#countStep();
-  }
-
-  /** The place to go on at when so many batches of the epoch are done. @param {number} done @returns {Position} */
-  #positionAfter(done) {
-    return this.#train.examples ? [this.#epoch, done, this.#seed, this.#train.examples, this.#batchSize] : NOWHERE;
-  }
-
   /** @param {Batch} batch @param {Record<string, number> & { loss: number }} metrics */
   #tell(batch, metrics) {
     this.#pace.add(batch.examples);
     const more = {
       steps: this.#extent.lastStep,
-      batch: this.#batch,
+      batch: this.#progress.batch,
       batches: this.#extent.batches,
       loss: metrics.loss,
       metrics,
     };
-    this.#listeners.tell({ ...this.#progress(), ...more });
+    this.#listeners.tell({ ...this.#event, ...more });
   }
 
   async #endEpoch() {
@@ -450,19 +363,19 @@ class Fit {
     if (this.#tally.empty)
       throw new TrainletError(
         'non-finite-loss',
-        `epoch ${this.#epoch} has no mean loss: none of its labels counts, or every batch was left out`,
+        `epoch ${this.#progress.epoch} has no mean loss: none of its labels counts, or every batch was left out`,
       );
     const { means: metrics } = this.#tally;
     const session = { ask: this.#ask, info: this.#info };
     if (this.#validation)
       Object.assign(metrics, await validate(session, this.#validation, this.#options, this.#train.heldOut));
     this.#pace.leaveOut(performance.now() - since);
-    const event = { ...this.#progress(), loss: metrics.loss, metrics };
+    const event = { ...this.#event, loss: metrics.loss, metrics };
     this.#history.epochs.push(event);
-    const stop = (await this.#earlyStopping.see(metrics, this.#epoch)) ? 'early-stopping' : undefined;
+    const stop = (await this.#earlyStopping.see(metrics, this.#progress.epoch)) ? 'early-stopping' : undefined;
     this.#plateau?.see(metrics, this.#usualMonitor, this.#options.metrics);
     this.#tally = new Tally(this.#measures);
-    if (!stop && this.#epoch + 1 < this.#extent.epochs) {
+    if (!stop && !this.#isLastEpoch) {
       await this.#enterNextEpoch();
       await this.#saver.saveEpoch(this.#moment);
     }
@@ -472,10 +385,13 @@ class Fit {
 
   async #enterNextEpoch() {
     if (!this.#train.examples) return;
-    /** @type {Position} */
-    const position = [this.#epoch + 1, 0, this.#seed, this.#train.examples, this.#batchSize];
+    const position = this.#progress.nextEpoch;
     this.#mark(position);
     await this.#ask('setPosition', position);
+  }
+
+  get #isLastEpoch() {
+    return this.#progress.epoch + 1 >= this.#extent.epochs;
   }
 
   get #usualMonitor() {
@@ -484,17 +400,14 @@ class Fit {
 
   get #moment() {
     const loss = this.#tally.empty ? this.#history.epochs.at(-1)?.loss : this.#tally.means.loss;
-    return { step: this.#step, epoch: this.#epoch, loss };
+    return { step: this.#progress.step, epoch: this.#progress.epoch, loss };
   }
 
-  /** What every event tells of the time. */
-  #progress() {
-    return {
-      step: this.#step,
-      epoch: this.#epoch,
-      epochs: this.#extent.epochs,
-      lr: this.#lr,
-      ...this.#pace.tell(this.#saver.ms, this.#extent.batchesLeft(this.#epoch, this.#batch, this.#history.steps)),
-    };
+  /** The fields that all events have. */
+  get #event() {
+    const { step, epoch, batch } = this.#progress;
+    const { epochs } = this.#extent;
+    const left = this.#extent.batchesLeft(epoch, batch, this.#history.steps);
+    return { step, epoch, epochs, lr: this.#steps.lr, ...this.#pace.tell(this.#saver.ms, left) };
   }
 }
