@@ -9,7 +9,7 @@ import { lackingFor } from './peft-config.js';
 
 /** @import { AdapterFiles, Adapters, AdapterSources, ExportAdapterOptions, PredictOptions } from '../types.js' */
 /** @import { Ask, SessionInfo } from '../engine/protocol.js' */
-/** @import { Place } from '../fit/position.js' */
+/** @import { FitPosition } from '../fit/position.js' */
 /** @import { TrainingSession } from '../session/training.js' */
 /** @import { Floats } from '../formats/safetensors.js' */
 /** @import { Lora, Module } from './metadata.js' */
@@ -184,8 +184,8 @@ async function valuesIn(session, { lora: metadata }, files) {
 // ── several over one base ──
 
 /**
- * @typedef {{ ask: Ask, info: SessionInfo, lora?: string, place: () => Partial<Place> | undefined }} Inside
- * `place`: where the session's fit stands; none while it runs
+ * @typedef {{ ask: Ask, info: SessionInfo, lora?: string, position: () => Partial<FitPosition> | undefined }} Inside
+ * `position`: that of the session's fit; none while it runs
  */
 
 /** @param {Adapters} adapters @returns {Adapters} */
@@ -220,16 +220,16 @@ const written = (session, values) =>
  * @param {TrainingSession} session @param {Inside} inside
  * @param {string | null | Readonly<Record<string, number>>} adapter
  */
-export async function useAdapter(session, { ask, info, lora, place: placeOf }, adapter) {
+export async function useAdapter(session, { ask, info, lora, position: positionOf }, adapter) {
   const isSum = typeof adapter === 'object' && adapter !== null;
   const active = isSum ? { ...adapter } : adapter === null ? null : nameIn('useAdapter', adapter);
   const values = isSum ? await sumOf('useAdapter', session, { ask, info, lora }, { ...adapter }) : new Map();
-  const place = placeOf();
-  if (!place) throw invalid('useAdapter: a fit of this session is running already');
+  const position = positionOf();
+  if (!position) throw invalid('useAdapter: a fit of this session is running already');
   const use = ask('tell', ['use_adapter', typeof adapter === 'string' ? adapter : 0]);
   await Promise.all([use, ...written(session, values)]);
   await ask('dropGrad', undefined);
-  place.standing = undefined; // of a fit that was cut short, with another adapter
+  position.standing = undefined; // of a fit that was cut short, with another adapter
   session.adapters = frozen({ names: session.adapters.names, active });
 }
 

@@ -277,7 +277,7 @@ export interface Protocol {
   /** One that fails is told by the next `save` as well, since nobody waits for this answer. */
   setProperty: { in: PropertyEntry; out: void };
   deleteProperty: { in: string; out: void };
-  /** `fit`: where a fit that was cut short stands (place.js), '' for none. */
+  /** `fit`: the position of a fit that was cut short (fit/position.js), '' for none. */
   save: { in: { optimizerState: boolean; format: CheckpointFormat; fit: string }; out: Uint8Array<ArrayBuffer> };
   export: {
     in: { outputs?: readonly string[]; trainingInfo: boolean; types: boolean; ema?: boolean; adapters?: number };

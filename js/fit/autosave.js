@@ -6,7 +6,7 @@ import { unlessAborted } from '../base/unless-aborted.js';
 import { whenLeft } from './page-hidden.js';
 
 /** @import { FitOptions } from '../types.js' */
-/** @import { Place } from './position.js' */
+/** @import { FitPosition } from './position.js' */
 /** @import { Ask } from '../engine/protocol.js' */
 
 /** @typedef {{ step: number, epoch: number, loss?: number }} Moment `loss`: the mean of this epoch, or of the last */
@@ -21,13 +21,13 @@ const [PATIENCE, ABORTED_PATIENCE, BYTES_A_SECOND] = [60, 3, 1e6];
 /** A loss so many times the smallest of an epoch: its parameters drop no version from before. */
 const DIVERGED = 1000;
 
-export class Saver {
+export class Autosave {
   /** Spent on saves so far. */
   ms = 0;
   /** The smallest loss of the epochs so far. */
   least = Infinity;
   #ask;
-  #place;
+  #position;
   #checkpoint;
   #onCheckpoint;
   #signal;
@@ -44,10 +44,10 @@ export class Saver {
   /** Ends the listening for it. */
   end = () => {};
 
-  /** @param {Ask} ask @param {Place} place @param {FitOptions} options */
-  constructor(ask, place, { checkpoint, onCheckpoint, signal }) {
+  /** @param {Ask} ask @param {FitPosition} position @param {FitOptions} options */
+  constructor(ask, position, { checkpoint, onCheckpoint, signal }) {
     this.#ask = ask;
-    this.#place = place;
+    this.#position = position;
     this.#checkpoint = checkpoint;
     this.#onCheckpoint = onCheckpoint;
     this.#signal = signal;
@@ -61,7 +61,7 @@ export class Saver {
     this.#savedStep = step;
     if (this.#checkpoint)
       this.end = whenLeft(() => {
-        this.#leaving ??= Promise.resolve(this.#place.between(() => this.#saveNew(now())))
+        this.#leaving ??= Promise.resolve(this.#position.between(() => this.#saveNew(now())))
           .catch(() => {}) // the next save, or the end of the fit, meets with it again
           .finally(() => {
             this.#leaving = undefined;
@@ -151,7 +151,7 @@ export class Saver {
   async #store({ store, name, base = true }, meta) {
     try {
       const format = base ? 'trainlet' : 'adapters';
-      const bytes = await this.#ask('save', { optimizerState: true, format, fit: this.#place.text });
+      const bytes = await this.#ask('save', { optimizerState: true, format, fit: this.#position.text });
       await saveInTime(store, name, bytes, { ...meta }, this.#signal);
       return undefined;
     } catch (error) {

@@ -1,5 +1,5 @@
 /**
- * The training loop: epochs, batches, schedule, validation, early stopping, checkpoints, and a place in the data to
+ * The training loop: epochs, batches, schedule, validation, early stopping, checkpoints, and a position in the data to
  * resume at.
  */
 
@@ -9,7 +9,7 @@ import { openAugmenter } from '../data/augment.js';
 import { close, namesBeside, nextOf, openData } from '../data/dataset.js';
 import { byIndex } from '../data/example-weights.js';
 import { splitData } from '../data/split.js';
-import { Saver } from './autosave.js';
+import { Autosave } from './autosave.js';
 import { openBudget } from './budget.js';
 import { EarlyStopping } from './early-stopping.js';
 import { evaluate, validate } from './evaluate.js';
@@ -17,22 +17,22 @@ import { Extent } from './extent.js';
 import { Listeners } from './listeners.js';
 import { measuresOf, Tally, trainingMeasures } from './metrics.js';
 import { checkFitOptions, EMA_DECAY, ownFitOptions } from './options.js';
-import { endOf, Place } from './position.js';
+import { endOf, FitPosition } from './position.js';
 import { NOWHERE, Progress } from './progress.js';
 import { openSchedule, Plateau } from './schedule.js';
-import { Watch } from './stall.js';
+import { StallDetector } from './stall.js';
 import { Steps } from './steps.js';
-import { Pace } from './throughput.js';
+import { Throughput } from './throughput.js';
 import { TrainingData } from './training-data.js';
 
 /** @import { Dataset, EpochEvent, FitOptions, History } from '../types.js' */
 /** @import { Ask, GraphInfo, Position, SessionInfo } from '../engine/protocol.js' */
 /** @import { Batch, Batches } from '../data/dataset.js' */
 
-export { evaluate, Place };
+export { evaluate, FitPosition };
 
 /** @typedef {Awaited<ReturnType<typeof openBudget>>} Budget */
-/** @typedef {{ ask: Ask, info: SessionInfo, place: Place }} Session */
+/** @typedef {{ ask: Ask, info: SessionInfo, position: FitPosition }} Session */
 
 /**
  * @param {Session} session
@@ -49,7 +49,7 @@ export async function fit(session, data, given) {
 class Fit {
   #ask;
   #info;
-  #place;
+  #fitPosition;
   #options;
   #train;
   /** @type {Dataset | undefined} */
@@ -65,17 +65,17 @@ class Fit {
   #listeners;
   /** @type {Tally} */
   #tally;
-  #watch = new Watch();
+  #stall = new StallDetector();
   #budget;
-  #pace = new Pace();
-  #saver;
+  #throughput = new Throughput();
+  #autosave;
   #earlyStopping;
   /** @type {{ -readonly [K in keyof History]: History[K] } & { epochs: EpochEvent[] }} */
   #history = { epochs: [], steps: 0, skipped: 0, stopped: 'failed' };
   #hasBegun = false;
 
   /** @param {Session} session @param {Dataset} data @param {FitOptions} options @param {Budget} [budget] */
-  constructor({ ask, info, place }, data, options, budget) {
+  constructor({ ask, info, position }, data, options, budget) {
     const {
       epochs = 1,
       batchSize = 32,
@@ -89,8 +89,8 @@ class Fit {
     const graph = /** @type {GraphInfo} */ (info.train);
     this.#ask = ask;
     this.#info = info;
-    this.#place = place;
-    this.#saver = new Saver(ask, place, options);
+    this.#fitPosition = position;
+    this.#autosave = new Autosave(ask, position, options);
     this.#options = options;
     this.#budget = budget;
     this.#listeners = new Listeners(options);
@@ -120,7 +120,7 @@ class Fit {
     });
   }
 
-  /** Finds the place to begin at: that of a fit cut short, or the start. */
+  /** Begins where a fit was cut short, or at the start. */
   async #start() {
     const ask = this.#ask;
     const [position, steps, lr, sessionSeed] = await Promise.all([
@@ -130,27 +130,27 @@ class Fit {
       ask('getSeed', undefined),
     ]);
     if (this.#hasEnded(steps)) return;
-    this.#place.isAsFrozen = true;
+    this.#fitPosition.isAsFrozen = true;
     const rest = this.#budget && this.#rest;
-    Object.assign(this.#history, await this.#train.keepFeatures(ask, this.#options, this.#place, rest));
+    Object.assign(this.#history, await this.#train.keepFeatures(ask, this.#options, this.#fitPosition, rest));
     const { shuffle = true, seed = (sessionSeed + steps) >>> 0, schedule, ema } = this.#options;
     this.#steps.lr = lr;
     if (shuffle) this.#progress.shuffle(seed);
     const continues = this.#progress.canContinueAt(position, this.#options) && (await this.#hasSameData(position));
     if (typeof schedule === 'object' && schedule?.type === 'plateau')
       this.#plateau = new Plateau(schedule, continues ? this.#standingAt(position)?.plateau : undefined);
-    await (continues ? this.#continue(position) : this.#leavePlace('forget'));
+    await (continues ? this.#continue(position) : this.#clearPosition('forget'));
     if (ema) await ask('tell', ['set_ema', ema.decay ?? EMA_DECAY, Number(!continues)]);
     const { step } = this.#progress;
     this.#extent.firstStep = step;
-    this.#saver.begin(step, () => this.#moment);
+    this.#autosave.begin(step, () => this.#moment);
     this.#steps.schedule = openSchedule(schedule, this.#extent.wholeSteps ?? this.#extent.lastStep, this.#plateau);
     this.#hasBegun = true;
   }
 
   /** Tells whether the session is this fit's own last save: its caller was killed. @param {number} steps */
   #hasEnded(steps) {
-    const end = this.#place.takeEnd(this.#options.resume ? this.#call(steps) : undefined);
+    const end = this.#fitPosition.takeEnd(this.#options.resume ? this.#call(steps) : undefined);
     if (end) this.#history.stopped = end.stopped;
     return end !== undefined;
   }
@@ -177,14 +177,14 @@ class Fit {
     this.#tally = new Tally(this.#measures, standing?.tally, standing?.measured);
     const counted = epoch * this.#extent.stepsPerEpoch + Math.floor(batch / this.#extent.accumulate);
     this.#progress.continueAt(position, standing?.step ?? counted);
-    this.#saver.least = standing?.least ?? Infinity;
+    this.#autosave.least = standing?.least ?? Infinity;
     await this.#earlyStopping.continue(standing?.best);
     this.#mark(position);
   }
 
   /** @param {Position} position */
   #standingAt(position) {
-    const { standing } = this.#place;
+    const { standing } = this.#fitPosition;
     return String(standing?.position) === String(position) ? standing : undefined;
   }
 
@@ -203,7 +203,7 @@ class Fit {
   #mark(position) {
     const train = this.#train;
     if (!train.examples) return;
-    this.#place.standing = {
+    this.#fitPosition.standing = {
       position,
       step: this.#progress.step,
       tally: this.#tally.sums,
@@ -213,14 +213,14 @@ class Fit {
       },
       best: this.#earlyStopping.best,
       plateau: this.#plateau?.sums,
-      least: this.#saver.least,
+      least: this.#autosave.least,
     };
   }
 
   /** The next fit begins anew. @param {'forget' | 'restore'} best */
-  async #leavePlace(best) {
+  async #clearPosition(best) {
     const ask = this.#ask;
-    this.#place.standing = undefined;
+    this.#fitPosition.standing = undefined;
     await Promise.all([ask('best', best), ask('best', 'forget'), ask('setPosition', NOWHERE)]);
   }
 
@@ -235,10 +235,10 @@ class Fit {
       throw await this.#explain(error);
     } finally {
       this.#train.close();
-      this.#saver.end();
+      this.#autosave.end();
       // a session that is gone has said so
       if (this.#options.ema && this.#hasBegun) await this.#ask('tell', ['set_ema', 0, 0]).catch(() => {});
-      this.#place.close();
+      this.#fitPosition.close();
     }
   }
 
@@ -253,7 +253,7 @@ class Fit {
     if (error.code !== 'aborted') return error;
     this.#history.stopped = 'aborted';
     if (!this.#hasBegun) return error;
-    const failure = await this.#saver.saveLast(this.#moment, false).catch((unsaved) => unsaved);
+    const failure = await this.#autosave.saveLast(this.#moment, false).catch((unsaved) => unsaved);
     // The engine had to be ended: the signal's sentence says what is left.
     if (failure?.code === 'worker-died') return error;
     if (failure instanceof TrainletError) failure.history = this.#history;
@@ -268,10 +268,10 @@ class Fit {
       stop = await this.#runEpoch();
     }
     this.#history.stopped = stop ?? 'completed';
-    if (stop !== 'max-steps') await this.#leavePlace(this.#earlyStopping.best?.kept ? 'restore' : 'forget');
+    if (stop !== 'max-steps') await this.#clearPosition(this.#earlyStopping.best?.kept ? 'restore' : 'forget');
     const ended = stop !== 'max-steps';
-    if (ended) this.#place.end = endOf(this.#call(await this.#ask('steps', undefined)), this.#history.stopped);
-    await this.#saver.saveLast(this.#moment, ended);
+    if (ended) this.#fitPosition.end = endOf(this.#call(await this.#ask('steps', undefined)), this.#history.stopped);
+    await this.#autosave.saveLast(this.#moment, ended);
   }
 
   /** @returns {Promise<History['stopped'] | undefined>} why the fit ends, if it does */
@@ -299,7 +299,7 @@ class Fit {
     } finally {
       close(batches);
     }
-    this.#place.isAsFrozen = true;
+    this.#fitPosition.isAsFrozen = true;
     this.#train.dropFeatures();
     return await this.#readBatches();
   }
@@ -311,9 +311,9 @@ class Fit {
       checkSignal(signal);
       if (this.#options.maxSteps === this.#history.steps) return 'max-steps';
       if (this.#budget && !this.#steps.hasGradients && (await this.#rest())) return 'max-ms';
-      if (!this.#place.isAsFrozen) return 'thawed';
+      if (!this.#fitPosition.isAsFrozen) return 'thawed';
       const { value: batch } = next;
-      this.#place.busy = this.#train.examples !== undefined; // batches that come from elsewhere may be long in coming
+      this.#fitPosition.busy = this.#train.examples !== undefined; // batches that come from elsewhere may be long in coming
       const running = this.#steps.send(batch);
       const coming = nextOf(batches, signal);
       coming.catch(() => {}); // told below, after what is running
@@ -324,13 +324,13 @@ class Fit {
       const metrics = result.skip ? undefined : this.#tally.add(batch, result);
       if (!this.#steps.hasGradients) {
         this.#mark(this.#progress.after(this.#progress.batch));
-        this.#place.settle();
+        this.#fitPosition.settle();
       }
       if (metrics) this.#tell(batch, { loss: result.loss, ...metrics });
-      await this.#listeners.heard(this.#steps.hasGradients, this.#place);
-      const odd = this.#steps.hasGradients || result.skip ? undefined : this.#watch.look(this.#progress.step, result);
+      await this.#listeners.heard(this.#steps.hasGradients, this.#fitPosition);
+      const odd = this.#steps.hasGradients || result.skip ? undefined : this.#stall.look(this.#progress.step, result);
       if (odd) await this.#listeners.warn(odd);
-      if (!this.#steps.hasGradients) await this.#saver.saveIfDue(this.#moment);
+      if (!this.#steps.hasGradients) await this.#autosave.saveIfDue(this.#moment);
     }
     return undefined;
   }
@@ -339,15 +339,15 @@ class Fit {
   #rest = async () => {
     const budget = /** @type {Budget} */ (this.#budget);
     const { pausedMs } = budget;
-    await budget.rest(this.#moment, () => this.#saver.saveNew(this.#moment));
-    this.#pace.leaveOut(budget.pausedMs - pausedMs);
+    await budget.rest(this.#moment, () => this.#autosave.saveNew(this.#moment));
+    this.#throughput.leaveOut(budget.pausedMs - pausedMs);
     this.#history.pausedMs = budget.pausedMs;
     return budget.isSpent;
   };
 
   /** @param {Batch} batch @param {Record<string, number> & { loss: number }} metrics */
   #tell(batch, metrics) {
-    this.#pace.add(batch.examples);
+    this.#throughput.add(batch.examples);
     const more = {
       steps: this.#extent.lastStep,
       batch: this.#progress.batch,
@@ -369,7 +369,7 @@ class Fit {
     const session = { ask: this.#ask, info: this.#info };
     if (this.#validation)
       Object.assign(metrics, await validate(session, this.#validation, this.#options, this.#train.heldOut));
-    this.#pace.leaveOut(performance.now() - since);
+    this.#throughput.leaveOut(performance.now() - since);
     const event = { ...this.#event, loss: metrics.loss, metrics };
     this.#history.epochs.push(event);
     const stop = (await this.#earlyStopping.see(metrics, this.#progress.epoch)) ? 'early-stopping' : undefined;
@@ -377,7 +377,7 @@ class Fit {
     this.#tally = new Tally(this.#measures);
     if (!stop && !this.#isLastEpoch) {
       await this.#enterNextEpoch();
-      await this.#saver.saveEpoch(this.#moment);
+      await this.#autosave.saveEpoch(this.#moment);
     }
     await unlessAborted(this.#options.onEpoch?.(event), this.#options.signal);
     return stop;
@@ -408,6 +408,6 @@ class Fit {
     const { step, epoch, batch } = this.#progress;
     const { epochs } = this.#extent;
     const left = this.#extent.batchesLeft(epoch, batch, this.#history.steps);
-    return { step, epoch, epochs, lr: this.#steps.lr, ...this.#pace.tell(this.#saver.ms, left) };
+    return { step, epoch, epochs, lr: this.#steps.lr, ...this.#throughput.tell(this.#autosave.ms, left) };
   }
 }

@@ -3,7 +3,7 @@
 import { unlessAborted } from '../base/unless-aborted.js';
 
 /** @import { BatchEvent, FitOptions } from '../types.js' */
-/** @import { Place } from './position.js' */
+/** @import { FitPosition } from './position.js' */
 
 export class Listeners {
   #options;
@@ -29,12 +29,12 @@ export class Listeners {
 
   /**
    * One that saves in the midst of a group of batches waits for the group's end itself: it is waited for then.
-   * @param {boolean} groupIsOpen @param {Place} place
+   * @param {boolean} groupIsOpen @param {FitPosition} position
    */
-  async heard(groupIsOpen, place) {
+  async heard(groupIsOpen, position) {
     if (!this.#given.length) return;
     const all = Promise.all(this.#given);
-    await unlessAborted(groupIsOpen ? Promise.race([all, place.wanted()]) : all, this.#options.signal);
+    await unlessAborted(groupIsOpen ? Promise.race([all, position.wanted()]) : all, this.#options.signal);
     if (!groupIsOpen) this.#given = [];
   }
 }

@@ -1,7 +1,4 @@
-/**
- * Where a fit stands: what a checkpoint keeps of it beside the engine's position, and the moments at which both say the
- * same.
- */
+/** The position of a fit: its part of a checkpoint, beside the engine's, and the moments at which both agree. */
 
 /** @import { Position } from '../engine/protocol.js' */
 
@@ -22,7 +19,7 @@ const ENDS = ['completed', 'max-ms', 'early-stopping', 'non-finite-loss'];
  * @typedef {Call & { stopped: import('../types.js').History['stopped'] }} End
  */
 
-export class Place {
+export class FitPosition {
   /** @type {Standing | undefined} */
   standing;
   /** The end of the fit whose last save made this session, until something else is done. @type {End | undefined} */

@@ -4,7 +4,7 @@
 
 const STEPS = 50;
 
-export class Watch {
+export class StallDetector {
   #loss = NaN;
   #same = 0;
   #toldOfLoss = false;

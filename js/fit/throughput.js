@@ -1,6 +1,6 @@
 /** How fast a fit is: examples in the time that went into training them. */
 
-export class Pace {
+export class Throughput {
   #startedAt = performance.now();
   #awayMs = 0;
   #examples = 0;

@@ -6,7 +6,7 @@ import { featuresOf, SHARED, wishOf } from '../features/compute.js';
 /** @import { FeatureOrigins, FitOptions, History } from '../types.js' */
 /** @import { TrainletError } from '../base/errors.js' */
 /** @import { How, Told } from '../features/compute.js' */
-/** @import { Place } from './position.js' */
+/** @import { FitPosition } from './position.js' */
 /** @import { Ask } from '../engine/protocol.js' */
 /** @import { Batches, Reader } from '../data/dataset.js' */
 /** @import { openAugmenter } from '../data/augment.js' */
@@ -56,16 +56,16 @@ export class TrainingData {
 
   /**
    * Where the lower layers are frozen, later epochs need not compute them again.
-   * @param {Ask} ask @param {FitOptions & { [SHARED]?: Shared }} options @param {Place} place
+   * @param {Ask} ask @param {FitOptions & { [SHARED]?: Shared }} options @param {FitPosition} position
    * @param {() => Promise<boolean>} [rest] whether to give up
    * @returns {Promise<Pick<History, 'features'> | undefined>}
    */
-  async keepFeatures(ask, options, place, rest) {
+  async keepFeatures(ask, options, position, rest) {
     const { [SHARED]: shared } = options;
     if (shared && (await this.#takeShared(ask, shared))) return { features: shared.features.told };
     const { cacheFeatures = true, augment, epochs = 1 } = options;
     if (!cacheFeatures || augment || epochs < 2) return undefined;
-    const how = { ...wishOf(cacheFeatures), labels: this.#labels, rest, isAsFrozen: () => place.isAsFrozen };
+    const how = { ...wishOf(cacheFeatures), labels: this.#labels, rest, isAsFrozen: () => position.isAsFrozen };
     const found = await featuresOf(ask, this.#whole, options, how);
     if (!found) return undefined;
     this.#reader = found.reader;
@@ -119,15 +119,15 @@ export class TrainingData {
   /**
    * The batches of an epoch from one on.
    * @param {number | undefined} seed of the shuffle; undefined: there is none
-   * @param {readonly [seed: number, epoch: number, from: number]} place
+   * @param {readonly [seed: number, epoch: number, from: number]} start
    * @param {AbortSignal} [signal]
    * @returns {Batches}
    */
-  read(seed, place, signal) {
-    const [, epoch, from] = place;
+  read(seed, start, signal) {
+    const [, epoch, from] = start;
     const order = this.examples && seed !== undefined ? permutation(this.examples, seed, epoch) : undefined;
     const read = this.#reader.read(order, from);
-    return this.#augmenter?.over(read, place, signal) ?? read;
+    return this.#augmenter?.over(read, start, signal) ?? read;
   }
 
   close() {

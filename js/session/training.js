@@ -19,7 +19,7 @@ import { PREDICT_OPTIONS, runGraph, STEP_OPTIONS, withSignal } from './run.js';
 /** @import { Ask, CheckpointFormat, GraphInfo, Protocol, Which } from '../engine/protocol.js' */
 /** @import { Client } from '../engine/client.js' */
 /** @typedef {'exportAdapter' | 'loadAdapter' | 'addAdapter' | 'useAdapter' | 'deleteAdapter'} AdapterMethod */
-/** @import { Place } from '../fit/position.js' */
+/** @import { FitPosition } from '../fit/position.js' */
 
 export const GROUP_KEYS = /** @type {const} */ (['params', 'lrScale', 'weightDecay', 'anchor']);
 
@@ -28,8 +28,8 @@ export class TrainingSession {
   #ask;
   #info;
   #fitting = false;
-  /** There once a fit has begun. @type {Place | undefined} */
-  #place;
+  /** There once a fit has begun. @type {FitPosition | undefined} */
+  #position;
   #forward;
   #lending;
 
@@ -37,16 +37,16 @@ export class TrainingSession {
    * @param {Client} client
    * @param {Protocol['load']['out']} loaded
    * @param {typeof import('./external-loss.js')} [outside] where the loss is outside
-   * @param {Place} [place] where the checkpoint has one
+   * @param {FitPosition} [position] where the checkpoint has one
    * @param {typeof import('../adapters/adapter.js').lending} [lending] where there are adapters
    */
-  constructor(client, loaded, outside, place, lending = () => () => this.#ask('tell', ['lend_adapter'])) {
+  constructor(client, loaded, outside, position, lending = () => () => this.#ask('tell', ['lend_adapter'])) {
     needClient(client, 'TrainingSession.create(artifacts)');
     const { info, properties, limits } = loaded;
     this.#client = client;
     this.#ask = client.ask;
     this.#info = info;
-    this.#place = place;
+    this.#position = position;
     this.#forward = outside?.forward;
     this.#lending = lending;
     this.parameters = frozen(info.parameters);
@@ -70,9 +70,15 @@ export class TrainingSession {
     if (options.bounds !== undefined) (await later(() => import('./bounds.js'))).checkBounds(options.bounds);
     return await open(sources, options, async (client, loaded) => {
       const outside = loaded.info.outside ? await later(() => import('./external-loss.js')) : undefined;
-      const place = loaded.fit ? await later(() => import('../fit/position.js')) : undefined;
+      const module = loaded.fit ? await later(() => import('../fit/position.js')) : undefined;
       const adapter = loaded.info.adapters ? await later(() => import('../adapters/adapter.js')) : undefined;
-      return new TrainingSession(client, loaded, outside, place && new place.Place(loaded.fit), adapter?.lending);
+      return new TrainingSession(
+        client,
+        loaded,
+        outside,
+        module && new module.FitPosition(loaded.fit),
+        adapter?.lending,
+      );
     });
   }
 
@@ -132,7 +138,7 @@ export class TrainingSession {
       );
     }
     const taken = this.#ask('copyIn', { which: chosen, bytes: copy }, [copy.buffer]);
-    this.#place?.thaw(chosen !== 'trainable');
+    this.#position?.thaw(chosen !== 'trainable');
     await taken;
   }
 
@@ -142,7 +148,7 @@ export class TrainingSession {
       throw invalid("setTrainable: wanted an array of names or patterns, as ['head.*']");
     if (this.#fitting) throw invalid('a fit of this session is running already');
     this.#info = await this.#ask('setTrainable', [...patterns]);
-    this.#place?.forgetBest();
+    this.#position?.forgetBest();
     this.parameters = frozen(this.#info.parameters);
   }
 
@@ -170,9 +176,9 @@ export class TrainingSession {
     this.#fitting = true;
     const here = new Error();
     try {
-      const { fit, Place } = await withData();
-      this.#place ??= new Place();
-      return await fit({ ...this[INSIDE], place: this.#place }, data, options);
+      const { fit, FitPosition } = await withData();
+      this.#position ??= new FitPosition();
+      return await fit({ ...this[INSIDE], position: this.#position }, data, options);
     } catch (error) {
       throw askedAt(here, error);
     } finally {
@@ -261,7 +267,7 @@ export class TrainingSession {
     const inside = {
       ...this[INSIDE],
       lora,
-      place: () => (this.#fitting ? undefined : (this.#place ?? {})),
+      position: () => (this.#fitting ? undefined : (this.#position ?? {})),
     };
     return await /** @type {any} */ (act)(this, inside, ...args);
   }
@@ -306,7 +312,7 @@ export class TrainingSession {
     }
     const packed = pack([[name, tensor]]);
     const taken = this.#ask('setParameter', { index, value: packed }, [packed.buffer]);
-    this.#place?.thaw(!trainable);
+    this.#position?.thaw(!trainable);
     await taken;
   }
 
@@ -334,8 +340,8 @@ export class TrainingSession {
     checkKeys('saveCheckpoint', options, ['optimizerState', 'format', 'version', 'base', 'signal']);
     const { optimizerState = true, signal } = options;
     const format = formatOf(options);
-    const save = () => this.#ask('save', { optimizerState, format, fit: this.#place?.text ?? '' }, [], signal);
-    return await (this.#place?.between(save, signal) ?? save());
+    const save = () => this.#ask('save', { optimizerState, format, fit: this.#position?.text ?? '' }, [], signal);
+    return await (this.#position?.between(save, signal) ?? save());
   }
 
   /** @param {ExportOptions} [options] */

@@ -4,7 +4,7 @@
  */
 
 import { TrainletError } from '../../js/base/errors.js';
-import { Place } from '../../js/fit/position.js';
+import { FitPosition } from '../../js/fit/position.js';
 
 /** @typedef {import('../../js/engine/protocol.js').Methods} Methods */
 
@@ -55,7 +55,7 @@ export class FakeEngine {
   /** @type {number | undefined} */
   kept;
   /** The page's, of the session around it. */
-  place = new Place();
+  fitPosition = new FitPosition();
 
   open() {}
   load() {
@@ -136,7 +136,7 @@ export class FakeEngine {
     return { loss: Math.fround(loss), counted: unknown(Math.fround(loss)), outputs: { logits: logits(feeds) } };
   }
 
-  save({ fit = this.place.text } = {}) {
+  save({ fit = this.fitPosition.text } = {}) {
     return new TextEncoder().encode(
       JSON.stringify({ w: this.w, done: this.done, lr: this.lr, position: this.position, kept: this.kept, fit }),
     );
@@ -144,7 +144,7 @@ export class FakeEngine {
 
   restore(bytes) {
     Object.assign(this, JSON.parse(new TextDecoder().decode(bytes)));
-    this.place = new Place(this.fit);
+    this.fitPosition = new FitPosition(this.fit);
   }
 
   #learn() {
@@ -171,7 +171,7 @@ const logits = (feeds) => {
 export const sessionOf = (engine, info = INFO) => ({
   ask: async (method, args) => engine[method](args),
   info,
-  place: engine.place,
+  position: engine.fitPosition,
 });
 
 /** Examples (i + 1, −i − 1): class 0 by the logits. */

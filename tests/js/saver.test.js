@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import { mock, test } from 'node:test';
 import { TrainletError } from '../../js/base/errors.js';
-import { Saver, saveInTime } from '../../js/fit/autosave.js';
+import { Autosave, saveInTime } from '../../js/fit/autosave.js';
 
 const BYTES = new Uint8Array(10);
 
@@ -28,10 +28,10 @@ function saverOf(checkpoint = {}, options = {}) {
     asked.push(args);
     return BYTES;
   };
-  const place = { text: 'place', between: (work) => work() };
+  const position = { text: 'position', between: (work) => work() };
   const onCheckpoint = (event) => told.push(event);
   const wish = checkpoint && { store, name: 'run', ...checkpoint };
-  const saver = new Saver(ask, place, { onCheckpoint, ...options, checkpoint: wish });
+  const saver = new Autosave(ask, position, { onCheckpoint, ...options, checkpoint: wish });
   return { saver, saved, asked, told, failures };
 }
 
@@ -48,7 +48,7 @@ test('a save holds the state, where the fit stands, its moment and, once, its en
     { name: 'run', bytes: BYTES, epoch: 1, step: 3 },
     { name: 'run', bytes: BYTES, epoch: 1, step: 4, ended: true },
   ]);
-  assert.deepEqual(asked[0], ['save', { optimizerState: true, format: 'trainlet', fit: 'place' }]);
+  assert.deepEqual(asked[0], ['save', { optimizerState: true, format: 'trainlet', fit: 'position' }]);
   assert.deepEqual(told, [at(3, 1), at(4, 1)]);
   const adapters = saverOf({ base: false });
   await adapters.saver.save(at(1));
@@ -206,7 +206,7 @@ test('what is no matter of storage ends the fit at once', async () => {
   assert.equal(strange.told[0].error.code, 'store-failed');
   assert.match(strange.told[0].error.message, /odd/);
   assert.ok(strange.told[0].error.cause instanceof RangeError);
-  const broken = new Saver(
+  const broken = new Autosave(
     async () => assert.fail('of the engine'),
     { text: '' },
     { checkpoint: { store: {}, name: 'a' } },
