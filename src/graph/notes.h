@@ -5,7 +5,6 @@
 #define DETACHED_KEY "trainlet.detached"     /* no gradient flows back through it */
 #define PADDING_KEY "trainlet.padding_idx"   /* of a Gather: the row of the table that gets no gradient */
 #define EVAL_KEY "trainlet.eval_batch_norms" /* of a BatchNormalization: in inference mode while others train */
-#define RANK_KEY "trainlet.ranks"            /* of a GatherND: its output's, if the last dim of its indices is free */
 #define TOLD_KEY "trainlet.initializers"     /* Value.told as a digit, of initializers whose readers do not tell it */
 
 /* What follows the name on its line; NULL: there is no such line. */

@@ -38,10 +38,10 @@ Status onnx_outputs_read(OnnxReader *r);
 Status onnx_names_reserve(Graph *g, const Onnx__GraphProto *from);
 Status onnx_told_read(OnnxReader *r);                                     /* Value.told, of initializers read before */
 Status onnx_told_read_module(OnnxReader *r, const Onnx__NodeProto *next); /* Graph.module */
-Status onnx_told_read_rank(OnnxReader *r, const Onnx__NodeProto *next);   /* RANK_KEY */
 Status onnx_told_read_node(OnnxReader *r, const Onnx__NodeProto *from);   /* notes on gradients */
-const char *onnx_told_note(const Onnx__NodeProto *n, const char *key);    /* NULL: there is none */
-const char *onnx_told_origins(const Onnx__ValueInfoProto *from);          /* the names that it was computed from */
+int onnx_told_rank(const Onnx__GraphProto *from, const char *name);    /* declared of an output of a node; -1: none */
+const char *onnx_told_note(const Onnx__NodeProto *n, const char *key); /* NULL: there is none */
+const char *onnx_told_origins(const Onnx__ValueInfoProto *from);       /* the names that it was computed from */
 /* An operator of the name, such as 'exp_1', computes new elements. */
 bool onnx_told_changes(const Span *name);
 /* Attributes of a Loop, and one more if a note says that it is an embedding bag (ops/control/embedding_bag.h). */

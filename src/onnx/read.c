@@ -6,6 +6,7 @@
 #include "onnx/onnx.h"
 #include "onnx/parts.h"
 #include "wire.h"
+#include "graph/lengths.h"
 #include "graph/op.h"
 #include "part.h"
 
@@ -409,8 +410,10 @@ static Status read_node(Reader *r, const Onnx__NodeProto *n) {
   TRY(onnx_attrs_read(n, r->arena, r->error, &attrs));
   TRY(read_inputs(r, n, attrs, &in, &in_count));
   TRY(onnx_told_read_loop(r, n, &attrs, &attr_count));
-  return graph_add(r->graph, &(Added){op_of(n), n->name, in, in_count, (const char *const *)n->output, (int)n->n_output,
-                                      attrs, attr_count});
+  Added added = {op_of(n), n->name, in, in_count, (const char *const *)n->output, (int)n->n_output, attrs, attr_count};
+  if (lengths_open(r->graph, &added) >= 0)
+    TRY(lengths_settle(r->graph, &added, in, n->n_output ? onnx_told_rank(r->from, n->output[0]) : -1));
+  return graph_add(r->graph, &added);
 }
 
 /* PyTorch's exporter notes with each node which of its rules have made it. */
@@ -444,7 +447,6 @@ Status onnx_body_read(Reader *r) {
     if (r->trains) TRY(onnx_undo(r, r->from->node[i], &done));
     if (done) continue;
     TRY(onnx_told_read_module(r, r->from->node[i]));
-    TRY(onnx_told_read_rank(r, r->from->node[i]));
     TRY(read_node(r, r->from->node[i]));
     read_folded(r, r->from->node[i]);
     TRY(onnx_told_read_node(r, r->from->node[i]));

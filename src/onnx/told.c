@@ -5,7 +5,7 @@
  *
  * Of a node, in which module it was, which row of an embedding is no example's, and what is detached.
  *
- * The rank of a GatherND's output, which any file declares, counts where its inputs leave it open.
+ * Any exporter declares how many dims a value has.
  *
  * PyTorch's exporter by TorchScript notes nothing, but an initializer that it did not compute keeps its path in the
  * module, such as 'encoder.pos_embed'.
@@ -202,22 +202,12 @@ static const Onnx__ValueInfoProto *named(Onnx__ValueInfoProto *const *list, size
   return NULL;
 }
 
-/* The shape that the file declares of a value that a node makes; NULL: none. */
-static const Onnx__TensorShapeProto *declared_shape(const Onnx__GraphProto *from, const char *name) {
+int onnx_told_rank(const Onnx__GraphProto *from, const char *name) {
   const Onnx__ValueInfoProto *value = named(from->output, from->n_output, name);
   if (!value) value = named(from->value_info, from->n_value_info, name);
   const Onnx__TypeProto *type = value ? value->type : NULL;
-  return type && type->value_case == ONNX__TYPE_PROTO__VALUE_TENSOR_TYPE ? type->tensor_type->shape : NULL;
-}
-
-Status onnx_told_read_rank(OnnxReader *r, const Onnx__NodeProto *next) {
-  if (strcmp(next->op_type, "GatherND") != 0 || next->n_input < 2 || next->n_output < 1) return STATUS_OK;
-  const char *name = next->output[0];
-  const Value *at = graph_find(r->graph, next->input[1]);
-  const Onnx__TensorShapeProto *shape = declared_shape(r->from, name);
-  bool open = at && at->shape.rank && !dim_is_number(at->shape.dim[at->shape.rank - 1]);
-  if (!open || !shape || shape->n_dim > RANK_MAX || notes_find(r->graph, RANK_KEY, name)) return STATUS_OK;
-  return notes_add(r->graph, RANK_KEY, name, (char[]){(char)('0' + shape->n_dim), 0});
+  if (!type || type->value_case != ONNX__TYPE_PROTO__VALUE_TENSOR_TYPE || !type->tensor_type->shape) return -1;
+  return type->tensor_type->shape->n_dim > RANK_MAX ? -1 : (int)type->tensor_type->shape->n_dim;
 }
 
 /* A tool may have written a file of the exporter by dynamo without its notes: 'val_12' is a constant that it made up,

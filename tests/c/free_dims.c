@@ -159,7 +159,6 @@ static unsigned float_outputs(const OpCase *c, const Tensors *fixed) {
 
 static void check_case(OpCase *c) {
   Tensors forward = {0}, both = {0};
-  char rank[12];
   if (!check(run_fixed(c, 0, &forward), "%s: cannot run", c->key)) return;
   unsigned from = float_outputs(c, &forward);
   if (from && !run_fixed(c, from, &both)) from &= 1;
@@ -168,8 +167,7 @@ static void check_case(OpCase *c) {
   for (int i = OUTPUTS_MAX; i < TENSORS_MAX; i++) any |= both.data[i] != NULL;
   if (!any) from = 0;
   const Tensors *fixed = from ? &both : &forward;
-  snprintf(rank, sizeof rank, "%d", fixed->shape[0].rank);
-  c->rank = rank; /* GatherND needs it where the last dim of its indices is free */
+  c->rank = &fixed->shape[0].rank; /* GatherND needs it where the last dim of its indices is free */
   check_freed(c, "equal dims as one symbol", SYMBOLS_ALL, from, fixed);
   check_freed(c, "all dims free", SYMBOLS_APART, from, fixed);
   if (!(c->op->flags & OP_RANDOM)) /* Dropout drops nothing there */

@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "batch.h"
-#include "graph/notes.h"
+#include "graph/lengths.h"
 
 static const char *const input_names[OPCASE_INPUTS] = {"in0", "in1", "in2",  "in3",  "in4",  "in5",  "in6",  "in7",
                                                        "in8", "in9", "in10", "in11", "in12", "in13", "in14", "in15"};
@@ -253,8 +253,8 @@ Graph *opcase_build(const OpCase *c, Arena *arena, Error *error, Symbols symbols
                               : graph_value(g, input_names[i], c->in[i].type, &shape, VALUE_INPUT);
     if (!in[i] || (!c->in[i].constant && graph_add_input(g, in[i]) != STATUS_OK)) return NULL;
   }
-  if (c->rank && notes_add(g, RANK_KEY, *output_names, c->rank) != STATUS_OK) return NULL;
   Added added = {c->op, "tested", in, c->in_count, output_names, opcase_outputs(c), c->attrs, c->attr_count};
+  if (lengths_settle(g, &added, in, c->rank ? *c->rank : -1) != STATUS_OK) return NULL;
   return graph_add(g, &added) == STATUS_OK ? g : NULL;
 }
 

@@ -24,7 +24,7 @@ typedef struct OpCase {
   Attr attrs[OPCASE_ATTRS];
   int attr_count;
   Arena arena;       /* of the data and attributes */
-  const char *rank;  /* of output 0, as a file declares it; NULL: it does not */
+  const int *rank;   /* of output 0, as a file declares it; NULL: it does not */
   char problem[160]; /* why the text is not understood, "" when it is */
 } OpCase;
 

@@ -57,9 +57,7 @@ static Status read_size(const Node *n, int input, int64_t axis, int64_t *size) {
   int at;
   TRY(node_axis(n, axis, v->shape.rank, &at));
   Dim d = v->shape.dim[at];
-  if (!dim_is_number(d))
-    return node_await(n, input, "the size of axis %d of input %d ('%.64s') must be known before the run", at, input,
-                      v->name);
+  TRY(node_want_number(n, input, at));
   if (*size >= 0 && *size != d)
     return node_invalid(n, "axis %d of input %d has %lld elements, of another input %lld", at, input, (long long)d,
                         (long long)*size);

@@ -2,7 +2,6 @@
 #include "ops/index/nd_index.h"
 
 #include "graph/dims.h"
-#include "graph/notes.h"
 
 static Status want(const Node *n, int input, const Shape *wanted) {
   const Shape *came = &n->in[input]->shape;
@@ -10,15 +9,6 @@ static Status want(const Node *n, int input, const Shape *wanted) {
   return dims_alike(came, wanted)
            ? STATUS_OK
            : node_invalid(n, "input %d is %s, it must be %s", input, shape_print(came, tc), shape_print(wanted, tw));
-}
-
-/* The rank of the slices while the last dim of the indices is a symbol: input `given` has it, the file declares it of
- * output 0, or only one is possible. -1: unknown. */
-static int slices_rank(const Node *n, int given, int most, int deepest) {
-  if (given) return n->in[given]->shape.rank;
-  const char *declared = has_out(n, 0) ? notes_find(n->graph, RANK_KEY, n->out[0]->name) : NULL;
-  int rank = deepest == 1 ? most - 1 : declared && *declared ? declared[1] - '0' : -1;
-  return rank < most && most - rank <= deepest ? rank : -1;
 }
 
 Status nd_index_infer(Node *n, const Shape *data, int64_t batch_dims, int given, Shape *slices) {
@@ -31,11 +21,10 @@ Status nd_index_infer(Node *n, const Shape *data, int64_t batch_dims, int given,
     return node_invalid(n, "batch_dims is %lld, data has %d dimensions, indices %d", (long long)batch_dims, data->rank,
                         at->rank);
   Dim depth = at->dim[at->rank - 1];
-  int deepest = data->rank - (int)batch_dims, most = at->rank - 1 + deepest; /* dims of slices of depth 0 */
-  int rank = dim_is_number(depth) ? -1 : slices_rank(n, given, most, deepest);
-  if (rank >= 0) depth = most - rank;
+  int most = at->rank - 1 + data->rank - (int)batch_dims; /* dims of slices of depth 0 */
+  if (!dim_is_number(depth) && given) depth = most - n->in[given]->shape.rank;
   else TRY(node_want_number(n, 1, at->rank - 1));
-  if (depth < 1 || depth > deepest)
+  if (depth < 1 || depth > data->rank - batch_dims)
     return node_invalid(n, "its indices are of %lld numbers, data has %d dimensions after %lld of the batch",
                         (long long)depth, data->rank, (long long)batch_dims);
   for (int i = 0; i < batch_dims; i++)

@@ -10,7 +10,7 @@ typedef struct NdIndex {
 } NdIndex;
 
 /* Checks the indices, input 1, against a data shape; params; the shape of all the slices, which input `given` (0: none)
- * has. Where the last dim of the indices is a symbol, k follows from its rank, or the one that the file declares. */
+ * has. Its rank tells k where the last dim of the indices is a symbol. */
 Status nd_index_infer(Node *n, const Shape *data, int64_t batch_dims, int given, Shape *slices);
 /* How many slices, and elements in each. */
 size_t nd_index_rows(const Node *n);

@@ -63,17 +63,29 @@ static Status cut(Node *n, Slice *out, int axis, Dim start, Dim end, int64_t ste
   return STATUS_OK;
 }
 
+static bool has_open_length(const Node *n, int first) {
+  bool open = false;
+  for (int i = first; i < first + LISTS && i < n->in_count; i++) {
+    const Shape *list = n->in[i] ? &n->in[i]->shape : NULL;
+    open |= list && list->rank == 1 && !dim_is_number(list->dim[0]);
+  }
+  return open;
+}
+
+static Status all_open(const Node *n, Slice *out) {
+  for (int i = 0; i < out->shape.rank; i++) out->shape.dim[i] = graph_fresh_dim(n->graph);
+  return STATUS_OK;
+}
+
 Status slice_read(Node *n, int first, const Shape *whole, Slice *out) {
   List lists[LISTS];
+  *out = (Slice){.shape = *whole};
+  for (int i = 0; i < RANK_MAX; i++) out->step[i] = 1;
+  if (!n->graph->waiting.tries && has_open_length(n, first)) return all_open(n, out);
   TRY(read_lists(n, first, lists));
   const Dim *starts = lists[STARTS].items, *ends = lists[ENDS].items, *steps = lists[STEPS].items;
   bool axes_later = lists[AXES].count && !lists[AXES].items, steps_later = lists[STEPS].count && !steps;
-  *out = (Slice){.shape = *whole};
-  for (int i = 0; i < RANK_MAX; i++) out->step[i] = 1;
-  if (axes_later) {
-    for (int i = 0; i < whole->rank; i++) out->shape.dim[i] = graph_fresh_dim(n->graph);
-    return STATUS_OK;
-  }
+  if (axes_later) return all_open(n, out);
   unsigned seen = 0;
   for (int i = 0; i < lists[STARTS].count; i++) {
     int axis;

@@ -3,6 +3,7 @@
 
 #include <math.h>
 
+#include "graph/dims.h"
 #include "ops/index/index.h"
 #include "graph/work.h"
 
@@ -38,7 +39,7 @@ Status roi_read(Node *n, int at, Shape *y, RoiAlign **out) {
   TRY(read_rule(n, graph_opset(n->graph, ""), &r));
   const Shape *x = &n->in[at]->shape, *rois = &n->in[at + 1]->shape;
   Dim indices = n->in[at + 2]->shape.dim[0];
-  if (rois->dim[1] != 4 || (dim_is_number(indices) && dim_is_number(rois->dim[0]) && indices != rois->dim[0]))
+  if (!dims_meet(rois->dim[1], 4) || !dims_meet(indices, rois->dim[0]))
     return node_invalid(n, "rois must be (count, 4), with as many batch_indices");
   if (x->dim[2] == 0 || x->dim[3] == 0) return node_invalid(n, "X has no pixels");
   *y = SHAPE(rois->dim[0], x->dim[1], (Dim)r.out[0], (Dim)r.out[1]);
