@@ -147,8 +147,9 @@ class Tuning {
     const removed = alone ? await checkpoint?.removeOthers() : 0;
     await this.#runPhases(whole, heldOut, judgingMs, checkpoint);
     const limits = { classes: classes.length, accept };
-    const { after, share, reason } = await take(this.session, kept, before, judged, limits, this.#shared);
+    const { after, share, reason } = await take(this.session, kept, before, judged, limits, this.#shared, signal);
     const calibration = heldOut && (await this.#calibrate(heldOut));
+    checkSignal(signal);
     const saved = await checkpoint?.saveLast(this.session, signal);
     const examples = { trained: train.labels.length, heldOut: heldOut?.labels.length ?? 0 };
     const judgement = {
@@ -186,9 +187,8 @@ class Tuning {
     this.#shared = isOff ? undefined : await SharedFeatures.of(this.session, sets, how);
     const { initializeHead } = await later(() => import('../session/head.js'));
     const { head } = /** @type {GraphInfo} */ (this.session[INSIDE].info.eval);
-    await initializeHead(this.session, namesIn(head), fed(train), (name) =>
-      this.#shared?.rowsOf(whole, name)?.slice(0, train.labels.length),
-    );
+    const known = (/** @type {string} */ name) => this.#shared?.rowsOf(whole, name)?.slice(0, train.labels.length);
+    await initializeHead(this.session, namesIn(head), fed(train), known, signal);
   }
 
   /** @param {import('../types.js').FeatureEvent} event */
@@ -197,7 +197,7 @@ class Tuning {
 
   /** @param {{ heldOut?: Examples, replay?: Examples }} examples */
   #scoresOf(examples) {
-    return scoresOf(this.session, examples, this.#shared);
+    return scoresOf(this.session, examples, this.#shared, this.#options.signal);
   }
 
   /** 0 where none is held out. @param {Examples | undefined} examples */
@@ -209,9 +209,10 @@ class Tuning {
   /** @param {Examples} heldOut */
   async #calibrate(heldOut) {
     const { calibrate } = await later(() => import('../session/calibration.js'));
-    const scores = await this.#shared?.scoresOf(this.session, heldOut);
-    const { unknown } = this.#options;
-    return await calibrate(this.session, this.session[INSIDE].info, fed(heldOut), { unknown }, 'fineTune', scores);
+    const { unknown, signal } = this.#options;
+    const scores = await this.#shared?.scoresOf(this.session, heldOut, signal);
+    const { info } = this.session[INSIDE];
+    return await calibrate(this.session, info, fed(heldOut), { unknown }, 'fineTune', scores, signal);
   }
 
   /** @param {(Examples | undefined)[]} examples @param {readonly string[]} classes */

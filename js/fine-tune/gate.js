@@ -28,15 +28,16 @@ export async function weightsOf(session) {
 
 /**
  * @param {TrainingSession} session @param {{ heldOut?: Examples, replay?: Examples }} data
- * @param {SharedFeatures} [shared]
+ * @param {SharedFeatures} [shared] @param {AbortSignal} [signal]
  * @returns {Promise<FineTuneScores>}
  */
-export async function scoresOf(session, data, shared) {
+export async function scoresOf(session, data, shared, signal) {
   /** @type {Record<string, Record<string, number>>} */
   const scores = {};
   for (const [name, examples] of Object.entries(data))
     if (examples)
-      scores[name] = await (shared?.evaluate(session, examples) ?? session.evaluate(fed(examples), { batchSize: 32 }));
+      scores[name] = await (shared?.evaluate(session, examples, signal) ??
+        session.evaluate(fed(examples), { batchSize: 32, signal }));
   return scores;
 }
 
@@ -46,10 +47,11 @@ export async function scoresOf(session, data, shared) {
  * @param {TrainingSession} session @param {Uint8Array} kept @param {FineTuneScores} before
  * @param {{ heldOut?: Examples, replay?: Examples }} judged
  * @param {Parameters<typeof worse>[2]} limits @param {SharedFeatures} [shared]
+ * @param {AbortSignal} [signal] where it comes, the weights may be any
  */
-export async function take(session, kept, before, judged, limits, shared) {
+export async function take(session, kept, before, judged, limits, shared, signal) {
   const [old, now] = [floatsOf(kept), floatsOf(await weightsOf(session))];
-  const after = await scoresOf(session, judged, shared);
+  const after = await scoresOf(session, judged, shared, signal);
   const reason = worse(before, after, limits);
   if (!reason) return { after, share: 1, reason };
   const mix = async (/** @type {number} */ share) => {
@@ -60,7 +62,7 @@ export async function take(session, kept, before, judged, limits, shared) {
   let best = { after, share: 0, reason };
   for (let step = 0.5, share = 0.5, i = 0; i < HALVINGS && !far; i++) {
     await mix(share);
-    const scores = await scoresOf(session, judged, shared);
+    const scores = await scoresOf(session, judged, shared, signal);
     const fits = !worse(before, scores, limits);
     if (fits) best = { after: scores, share, reason };
     step /= 2;

@@ -91,29 +91,33 @@ export class SharedFeatures {
     return reader.exchange?.(inputs, kept);
   }
 
-  /** Mean loss and metrics. @param {TrainingSession} session @param {Examples} examples */
-  async evaluate(session, examples) {
+  /**
+   * Mean loss and metrics.
+   * @param {TrainingSession} session @param {Examples} examples @param {AbortSignal} [signal]
+   */
+  async evaluate(session, examples, signal) {
     const { ask, info } = session[INSIDE];
     const data = fed(examples);
     const { inputs } = /** @type {GraphInfo} */ (info.eval);
     const reader = openData(data, inputs, EVALUATED, measuresOf(info).pair?.label);
     const exchanged = await this.exchange(ask, reader, examples);
-    return await evaluate({ ask, info }, data, { batchSize: EVALUATED }, exchanged);
+    return await evaluate({ ask, info }, data, { batchSize: EVALUATED, signal }, exchanged);
   }
 
   /**
    * The scores of each example.
-   * @param {TrainingSession} session @param {Examples} examples
+   * @param {TrainingSession} session @param {Examples} examples @param {AbortSignal} [signal]
    * @returns {Promise<Float32Array[] | undefined>}
    */
-  async scoresOf(session, examples) {
+  async scoresOf(session, examples, signal) {
     const { ask, info } = session[INSIDE];
     const reader = openData(fed(examples), /** @type {GraphInfo} */ (info.eval).inputs, EVALUATED);
     const exchanged = await this.exchange(ask, reader, examples);
     if (!exchanged) return undefined;
     const scores = [];
     for (const { feeds } of /** @type {Iterable<Batch>} */ (/** @type {unknown} */ (exchanged.read(undefined, 0)))) {
-      const outputs = await ask('run', { graph: 'eval', feeds, fetches: [classesOutput(info).output] }, [feeds.buffer]);
+      const wanted = { graph: /** @type {const} */ ('eval'), feeds, fetches: [classesOutput(info).output] };
+      const outputs = await ask('run', wanted, [feeds.buffer], signal);
       const { data, dims } = /** @type {any} */ (Object.values(outputs)[0]);
       scores.push(...rowsOf(data, dims[0]));
     }

@@ -24,14 +24,23 @@ const MISSED = 0.05;
  * @param {CalibrateOptions} [options]
  * @param {string} [where]
  * @param {ArrayLike<number>[]} [known] the scores, where they have been computed
+ * @param {AbortSignal} [signal]
  * @returns {Promise<Calibrated>}
  */
-export async function calibrate(session, info, data, options = {}, where = 'calibrate', known = undefined) {
+export async function calibrate(
+  session,
+  info,
+  data,
+  options = {},
+  where = 'calibrate',
+  known = undefined,
+  signal = undefined,
+) {
   checkKeys(where, options, ['unknown']);
   const missed = missedOf(options.unknown, where);
   const labels = labelsOf(where, data, Infinity);
   const { output, areScores } = classesOutput(info);
-  const given = known ?? (await valuesOf(where, session, data.inputs, labels.length, output));
+  const given = known ?? (await valuesOf(where, session, data.inputs, labels.length, output, signal));
   const rows = areScores ? given : given.map(scoresOf);
   const stray = labels.findIndex((label) => label >= rows[0].length);
   if (stray >= 0)

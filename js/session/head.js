@@ -23,14 +23,16 @@ export const SCALES = Array.from({ length: 17 }, (_, i) => 2 ** (i - 8));
  * @param {readonly string[] | null} head names of its features, weight and bias
  * @param {{ inputs: Feeds, labels?: Feeds }} data
  * @param {(features: string) => Float32Array[] | undefined} [known] where they have been computed
+ * @param {AbortSignal} [signal]
  */
-export async function initializeHead(session, head, data, known) {
+export async function initializeHead(session, head, data, known, signal) {
   const [features, weight, bias] = head ?? [];
   const shape = session.parameters.find(({ name }) => name === weight)?.dims;
   const classes = session.classNames?.length;
   if (!shape || !classes) throw invalid('initializeHead: the model has no head of ours: make it by option head');
   const labels = labelsOf('initializeHead', data, classes);
-  const rows = known?.(features) ?? (await valuesOf('initializeHead', session, data.inputs, labels.length, features));
+  const rows =
+    known?.(features) ?? (await valuesOf('initializeHead', session, data.inputs, labels.length, features, signal));
   const [w, b] = weightsOf(rows, labels, classes);
   await session.setParameter(weight, new Tensor('float32', w, shape));
   await session.setParameter(bias, new Tensor('float32', b, [classes]));
@@ -51,8 +53,9 @@ export function labelsOf(where, data, classes) {
  * What a value is of each example.
  * @param {string} where @param {TrainingSession} session @param {Feeds} inputs @param {number} examples
  * @param {string} [value] default: the scores
+ * @param {AbortSignal} [signal]
  */
-export async function valuesOf(where, session, inputs, examples, value) {
+export async function valuesOf(where, session, inputs, examples, value, signal) {
   const rows = [];
   for (let from = 0; from < examples; from += BATCH) {
     const to = Math.min(examples, from + BATCH);
@@ -60,7 +63,8 @@ export async function valuesOf(where, session, inputs, examples, value) {
       name,
       slice(where, name, tensor, from, to, examples),
     ]);
-    const outputs = await session.predict(Object.fromEntries(part), value === undefined ? undefined : [value]);
+    const fetches = value === undefined ? undefined : [value];
+    const outputs = await session.predict(Object.fromEntries(part), fetches, { signal });
     const [name, { data, dims }] = Object.entries(outputs)[0];
     if (dims.length !== 2) throw invalid(`${where}: '${name}' must be rows, one of each example, not [${dims}]`);
     rows.push(...rowsOf(/** @type {Float32Array} */ (data), dims[0]).slice(0, to - from));

@@ -8,6 +8,7 @@ import { join } from 'node:path';
 import { before, test } from 'node:test';
 import { fineTune, generateArtifacts, parametersOf, SampleStore, Tensor, TrainingSession } from '../../js/index.js';
 import { root } from '../../wasm/tools.mjs';
+import { SharedFeatures } from '../../js/fine-tune/shared-features.js';
 import { golden } from './clusters.js';
 import { accuracyOf, DIGITS, foreign, pick, readerOfDigits } from './hands.js';
 
@@ -237,4 +238,35 @@ test('what does not fit is refused in a sentence, and a signal stops it', async 
   const stop = new AbortController();
   const options = { engine, signal: stop.signal, onProgress: () => stop.abort() };
   await assert.rejects(fineTune(taught, data, options), { code: 'aborted' });
+});
+
+test('a signal is heard at each of the questions between the phases, in the gate and in the calibration', async (t) => {
+  const data = named(pick('train', [7, 8], 5));
+  let [calls, at, stop] = [0, Infinity, new AbortController()];
+  for (const [owner, names] of [
+    [TrainingSession.prototype, ['evaluate', 'predict']],
+    [SharedFeatures.prototype, ['evaluate', 'scoresOf']],
+  ])
+    for (const name of names) {
+      const whole = owner[name];
+      t.mock.method(owner, name, function counted(...given) {
+        if (++calls === at) stop.abort();
+        return whole.apply(this, given);
+      });
+    }
+  for (const more of [{}, { cacheFeatures: false }]) {
+    const tune = async (place) => {
+      [calls, at, stop] = [0, place, new AbortController()];
+      const options = { engine, epochs: 1, signal: stop.signal, ...more };
+      const { session } = await fineTune(taught, data, options);
+      await session.release();
+    };
+    await tune(Infinity);
+    const all = calls;
+    assert.ok(all >= 4, `${all} questions`);
+    for (let place = 1; place <= all; place++) {
+      await assert.rejects(tune(place), { code: 'aborted' }, `question ${place} of ${all}`);
+      assert.ok(calls <= place + 1, `${calls} questions, and the signal came at ${place}`);
+    }
+  }
 });
