@@ -538,9 +538,9 @@ EXPORT(abi_session_properties) const char *abi_session_properties(TrainletSessio
   session_status(s);
   return text;
 }
-/* The loaded checkpoint as JSON, before ready: `{"parameters": [{"name", "type", "dims", "trainable"}], "optimizer":
- * {"learningRate", "initialLearningRate", "steps", "moments"} or null, "properties", "nominal", "position": [5
- * numbers]}`. Valid until the next call. */
+/* The loaded checkpoint as JSON, before ready: `parameters` ({"name", "type", "dims", "trainable"}), `optimizer`
+ * ({"learningRate", "initialLearningRate", "steps", "moments"} or null), `properties`, `nominal`, `position` (5 numbers).
+ * Valid until the next call. */
 EXPORT(abi_session_checkpoint) const char *abi_session_checkpoint(TrainletSession *s) {
   const char *text = trainlet_session_checkpoint(s);
   session_status(s);

@@ -71,13 +71,14 @@ function sectionsOf(/** @type {string} */ code, /** @type {Map<string, string>} 
   return sections.filter(({ exports }) => exports.length);
 }
 
-/** Lines of at most 120 columns. @param {string} text */
-function wrapped(text) {
+/** Markdown in lines of at most 120 columns, an item's with its indent. @param {string} text */
+export function wrapped(text) {
+  const indent = text.startsWith('- ') ? '  ' : '';
   const lines = [''];
   for (const word of text.match(/`[^`]*`\S*|\S+/g) ?? []) {
     const longer = lines.at(-1) ? `${lines.at(-1)} ${word}` : word;
     if (longer.length <= COLUMNS) lines[lines.length - 1] = longer;
-    else lines.push(`  ${word}`);
+    else lines.push(indent + word);
   }
   return lines.join('\n');
 }

@@ -138,7 +138,7 @@ export interface FitOptions {
    * trains. What becomes of an example depends on the seed of the shuffles, the epoch, its batch and its row, so the
    * same program gives the same run, and a fit that was cut short continues to the bit.
    *
-   *     await session.fit(data, { epochs: 20, augment: ['flip', { type: 'shift', x: 0.1, y: 0.1 }, { type: 'rotate', degrees: 10 }] });
+   *     await session.fit(data, { augment: ['flip', { type: 'shift', x: 0.1, y: 0.1 }, { type: 'rotate', degrees: 10 }] });
    *
    * Errors: `invalid-argument` (an unknown step, an option out of range, no input that it is for, a module that fails).
    */

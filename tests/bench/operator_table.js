@@ -1,6 +1,7 @@
 // The figures of the benchmark of operators as lines of text, and as docs/measured/operator-speed.md or, of backward
 // passes, docs/measured/gradient-speed.md. A page has a section for each place; a row stays until it is measured again.
 
+import { wrapped } from '../../wasm/exports.mjs';
 import { disagrees, SIZES } from './operator_measure.js';
 
 const LEAST = 0.83;
@@ -72,7 +73,7 @@ function sectionOf(title, about, rows, all, table) {
     return `of ${beside} figures beside ${peer}, ${below} are below ${LEAST}`;
   });
   const sum = `${rows.length} of ${all} rows are measured; ${sums.join('; ')}.`;
-  return [`## ${title}`, '', about, '', sum, '', ...headOf(table), ...rows, ''].join('\n');
+  return [`## ${title}`, '', wrapped(about), '', wrapped(sum), '', ...headOf(table), ...rows, ''].join('\n');
 }
 
 /**

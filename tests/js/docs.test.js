@@ -156,6 +156,17 @@ test('wasm/README.md lists the exports of abi.c', () => {
   assert.equal(read('wasm/README.md'), pageOfExports(), 'npm run docs:exports writes the list');
 });
 
+test('no line of a page is longer than 120 columns, but for rows of tables', () => {
+  const pages = FILES.filter((file) => file.endsWith('.md'));
+  const isLong = (/** @type {string} */ line) => line.length > 120 && !/^\||^\S+$/.test(line);
+  const long = (/** @type {string} */ page) =>
+    read(page)
+      .split('\n')
+      .flatMap((line, i) => (isLong(line) ? [`${page}:${i + 1}: ${line}`] : []));
+  assert.ok(pages.length > 40, `${pages.length} pages`);
+  assert.deepEqual(pages.flatMap(long), []);
+});
+
 test('the README is a screen, and a release has at most 40 lines in the changelog', () => {
   const readme = read('README.md');
   assert.ok(readme.split('\n').length <= 121 && Buffer.byteLength(readme) <= 7168);

@@ -1,6 +1,7 @@
 // docs/measured/models.md, from what check.js found of each model.
 
 import { writeFileSync } from 'node:fs';
+import { wrapped } from '../../wasm/exports.mjs';
 import { architectureOf, CLOSE, outcomeOf } from './outcome.js';
 import { isFolded, isWarned, reasonOf } from './reasons.js';
 
@@ -75,7 +76,7 @@ function reasonsOf(models) {
     const reason = reasonOf(name, found)?.replace(VARYING, '…');
     if (reason) counts.set(reason, (counts.get(reason) ?? 0) + 1);
   }
-  return [...counts].sort(([, a], [, b]) => b - a).map(([reason, count]) => `- ${count}: ${reason}`);
+  return [...counts].sort(([, a], [, b]) => b - a).map(([reason, count]) => wrapped(`- ${count}: ${reason}`));
 }
 
 const LEGEND = `
@@ -113,7 +114,7 @@ function headOf(kinds, versions) {
   return [
     "# Models as today's exporters write them",
     '',
-    `Made by \`npm run models\` (tests/models/) with ${versions}.`,
+    wrapped(`Made by \`npm run models\` (tests/models/) with ${versions}.`),
     'The models have random weights. Each is exported by the defaults of its framework, or as its name says: *script*',
     "is the exporter through TorchScript, *README's options* are `optimize=False`, training mode and a free batch.",
     '',
