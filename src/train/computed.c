@@ -221,11 +221,16 @@ static bool looks_computed(const Value *v) {
   return rows > 1 && numbers > rows && !is_uniform(v) && (symmetric || skew || level || again);
 }
 
+/* Zeros in what a MatMul reads may be a mask's, or what was pruned: the file says only that it was computed. */
+static bool may_be_masked(const Node *n, const Value *v) { return n->op == &op_mat_mul && has_holes(v); }
+
 /* A weight of which that is so, or the scale of a normalization of weights. */
 static void note_computed(const Node *n) {
   for (int i = 0; i < n->in_count; i++) {
     bool scale = i == 1 && n->op == &op_batch_normalization && n->in[0]->kind == VALUE_CONSTANT;
-    if (is_made(n->in[i])) n->in[i]->computed_changed |= scale || (n->op->weights >> i & 1 && looks_computed(n->in[i]));
+    if (!is_made(n->in[i])) continue;
+    bool computed = looks_computed(n->in[i]) || may_be_masked(n, n->in[i]);
+    n->in[i]->computed_changed |= scale || (n->op->weights >> i & 1 && computed);
   }
 }
 
