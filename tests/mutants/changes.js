@@ -53,7 +53,7 @@ const BEFORE = /(?:[(,;[{?:]|&&|\|\||\?\?|=>| =|\breturn|\bawait)\s*$/;
 function startOf(bare, end) {
   let depth = 0;
   for (let i = end; i > 0; i--) {
-    if (depth === 0 && i < end && /[^\s.]/.test(bare[i]) && BEFORE.test(bare.slice(Math.max(0, i - 12), i))) return i;
+    if (depth === 0 && i < end && /[^\s.=>]/.test(bare[i]) && BEFORE.test(bare.slice(Math.max(0, i - 12), i))) return i;
     if (')]}'.includes(bare[i - 1])) depth++;
     else if ('([{'.includes(bare[i - 1])) depth--;
     if (depth < 0 || bare[i - 1] === ';') return i;
