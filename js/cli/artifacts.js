@@ -13,7 +13,8 @@ import {
   writeArtifacts,
   writeWhole,
 } from './files.js';
-import { modelOptionsIn } from './model-options.js';
+import { flag, text } from './help.js';
+import { MODEL_OPTIONS, modelOptionsIn } from './model-options.js';
 import { needed, number, wholeNumber } from './options.js';
 import { UsageError } from './run-main.js';
 import { say, warn } from './terminal.js';
@@ -58,82 +59,99 @@ const ALSO_OF_MODEL = [
   'dim',
 ];
 
-export async function artifactsHelp() {
-  const { losses, optimizers } = (await engine()).constants;
-  return `trainlet artifacts MODEL [--loss LOSS] -o DIR [options]
+export const ARTIFACTS_USAGE = `trainlet artifacts MODEL [--loss LOSS] -o DIR [options]
 trainlet artifacts MODEL|DIR|COMPACT --format compact -o FILE [--weights WEIGHTS] [options]
 trainlet artifacts MODEL [--loss LOSS] --plan NAME=DIMS [--plan NAME=DIMS …] [options]
-Makes the four files that training starts from, by ONNX Runtime's names, or one compact file that holds them all, of a MODEL or of
-the training directory DIR or the compact file COMPACT as it is now. A file that is there already, as a trained checkpoint may be, is overwritten with --force only.
+Makes the four files that training starts from, by ONNX Runtime's names, or one compact file that holds them all, of \
+a MODEL or of the training directory DIR or the compact file COMPACT as it is now. A file that is there already, as \
+a trained checkpoint may be, is overwritten with --force only.`;
 
-  --loss LOSS          ${losses.join(', ')}
-                       (default: as the model's own training_info says)
-  --ignore-index LABEL of cross-entropy: labels that do not count, such as PyTorch's -100 (default: all count)
-  --label-smoothing E  of cross-entropy: which share of a label all classes have alike, as in PyTorch (default: 0)
-  --sample-weights     examples may count more or less, as by train --class-weight: the graphs have an input for it
-  --lora OPTIONS       adapters train, and the weights stay: KEY=VALUE joined by commas, as r=8,alpha=16,targets=q_proj,v_proj
-                       (keys: r, alpha, dropout, targets, exclude, modules-to-save, bias, init, rs-lora); or a PEFT adapter's
-                       adapter_config.json
-  --head CLASS         a new last layer, for classes of one's own; given again for each of them, in their order
-  --head-at NAME       the value that is the new layer's features (default: what the last layer with a weight reads)
-  --head-hidden N      units of a layer before the new last one (default: 0, there is none)
-  --optimizer NAME     ${optimizers.join(', ')} (default: ${optimizers[0]})
-  --lr RATE            learning rate
-  --weight-decay W, --momentum M, --clip-grad-norm N, --clip-grad-value V
-  --train GLOB         parameters to train; may be given again (default: what layers read as weight, bias or scale;
-                       inspect shows it; with --head its own)
-  --freeze GLOB        parameters to leave as they are; wins over --train
-  --batch HOW          free (default): a batch that the model's exporter has fixed becomes free; or fixed
-  --batch-norm HOW     frozen (default): a BatchNormalization that does not train leaves its statistics alone; or update
-  --untie              parameters that began equal and that the exporter merged without a trace are several again
-  --quantize-frozen TYPE weights that do not train in fewer bits: int8, int4 or float16 (default: as they are)
-  --output NAME        a model output that training also gives; may be given again (default: the first, for its accuracy)
-  --nominal            a checkpoint of names alone; the page brings the values with loadParametersBuffer
-  --format FORMAT      of the checkpoint: ort (default; ONNX Runtime reads it too) or trainlet; or compact: one file
-  --ort-format         the three models beside as .ort files, ONNX Runtime's own format, for its builds without ONNX
-  --weights FILE       .safetensors whose tensors take the place of MODEL's own weights, or the index of several (.json); may
-                       be given again
-  --weights WEIGHTS    of a compact file: exact (default), float16 or int8, for parameters of two or more dims
-  --external-data FILE in which MODEL keeps data; may be given again
-  --constant NAME=VALUE an input of MODEL that is always the same, as sr=16000; may be given again
-  --dim NAME=NUMBER    a number for a free dim of MODEL's inputs, as height=224 (x[2]: dim 2 of x, if it has no name);
-                       may be given again
-  --plan NAME=DIMS     makes nothing, and tells what memory a step takes that is fed so, as input_ids=1x128: given for each
-                       input, labels too. Files of external data need not be there
-  -o, --out DIR|FILE   where the files go, or the file
-  --force              overwrites the files that are there`;
+const lossHelp = async () =>
+  `${(await engine()).constants.losses.join(', ')} (default: as the model's own training_info says)`;
+
+async function optimizerHelp() {
+  const { optimizers } = (await engine()).constants;
+  return `${optimizers.join(', ')} (default: ${optimizers[0]})`;
 }
 
-/** @type {import('./commands.js').Command['options']} */
+/** @type {import('./help.js').OptionTable} */
 export const ARTIFACTS_OPTIONS = {
-  loss: { type: 'string' },
-  'ignore-index': { type: 'string' },
-  'label-smoothing': { type: 'string' },
-  'sample-weights': { type: 'boolean' },
-  lora: { type: 'string' },
-  head: { type: 'string', multiple: true },
-  'head-at': { type: 'string' },
-  'head-hidden': { type: 'string' },
-  optimizer: { type: 'string' },
-  lr: { type: 'string' },
-  'weight-decay': { type: 'string' },
-  momentum: { type: 'string' },
-  'clip-grad-norm': { type: 'string' },
-  'clip-grad-value': { type: 'string' },
-  train: { type: 'string', multiple: true },
-  freeze: { type: 'string', multiple: true },
-  output: { type: 'string', multiple: true },
-  batch: { type: 'string' },
-  'batch-norm': { type: 'string' },
-  untie: { type: 'boolean' },
-  'quantize-frozen': { type: 'string' },
-  nominal: { type: 'boolean' },
-  format: { type: 'string', default: 'ort' },
-  'ort-format': { type: 'boolean' },
-  weights: { type: 'string', multiple: true },
-  dim: { type: 'string', multiple: true },
-  plan: { type: 'string', multiple: true },
-  out: { type: 'string', short: 'o' },
+  loss: text('LOSS', lossHelp),
+  'ignore-index': text(
+    'LABEL',
+    "of cross-entropy: labels that do not count, such as PyTorch's -100 (default: all count)",
+  ),
+  'label-smoothing': text(
+    'E',
+    'of cross-entropy: which share of a label all classes have alike, as in PyTorch (default: 0)',
+  ),
+  'sample-weights': flag(
+    'examples may count more or less, as by train --class-weight: the graphs have an input for it',
+  ),
+  lora: text(
+    'OPTIONS',
+    'adapters train, and the weights stay: KEY=VALUE joined by commas, as r=8,alpha=16,targets=q_proj,v_proj (keys: ' +
+      "r, alpha, dropout, targets, exclude, modules-to-save, bias, init, rs-lora); or a PEFT adapter's " +
+      'adapter_config.json',
+  ),
+  head: text('CLASS', "a new last layer, for classes of one's own: given for each of them, in their order", {
+    multiple: true,
+  }),
+  'head-at': text(
+    'NAME',
+    "the value that is the new layer's features (default: what the last layer with a weight reads)",
+  ),
+  'head-hidden': text('N', 'units of a layer before the new last one (default: 0, there is none)'),
+  optimizer: text('NAME', optimizerHelp),
+  lr: text('RATE', "learning rate (default: the optimizer's)"),
+  'weight-decay': text('W', "how strongly weights are drawn to 0 (default: the optimizer's)"),
+  momentum: text('M', 'of sgd and rmsprop (default: 0)'),
+  'clip-grad-norm': text('N', 'scales the gradients together down to this L2 norm (default: not at all)'),
+  'clip-grad-value': text('V', 'clamps each element of a gradient to -V … V (default: not at all)'),
+  train: text(
+    'GLOB',
+    'parameters to train (default: what layers read as weight, bias or scale; inspect shows it; with --head its own)',
+    { multiple: true },
+  ),
+  freeze: text('GLOB', 'parameters to leave as they are; wins over --train', { multiple: true }),
+  batch: text('HOW', "free (default): a batch that the model's exporter has fixed becomes free; or fixed"),
+  'batch-norm': text(
+    'HOW',
+    'frozen (default): a BatchNormalization that does not train leaves its statistics alone; or update',
+  ),
+  untie: flag('parameters that began equal and that the exporter merged without a trace are several again'),
+  'quantize-frozen': text(
+    'TYPE',
+    'weights that do not train in fewer bits: int8, int4 or float16 (default: as they are)',
+  ),
+  output: text('NAME', 'a model output that training also gives (default: the first, for its accuracy)', {
+    multiple: true,
+  }),
+  nominal: flag('a checkpoint of names alone; the page brings the values with loadParametersBuffer'),
+  format: text('FORMAT', 'of the checkpoint: ort, which ONNX Runtime reads too, or trainlet; or compact: one file', {
+    default: 'ort',
+  }),
+  'ort-format': flag("the three models beside as .ort files, ONNX Runtime's own format, for its builds without ONNX"),
+  weights: text(
+    'WEIGHTS',
+    ".safetensors whose tensors take the place of MODEL's own weights, or the index of several (.json); with --format " +
+      'compact also exact (default), float16 or int8: how it keeps parameters of two or more dims',
+    { multiple: true },
+  ),
+  ...MODEL_OPTIONS,
+  dim: text(
+    'NAME=NUMBER',
+    "a number for a free dim of MODEL's inputs, as height=224 (x[2]: dim 2 of x, if it has no name)",
+    { multiple: true },
+  ),
+  plan: text(
+    'NAME=DIMS',
+    'makes nothing, and tells what memory a step takes that is fed so, as input_ids=1x128: given for each input, ' +
+      'labels too. Files of external data need not be there',
+    { multiple: true },
+  ),
+  out: text('DIR|FILE', 'where the files go, or the file', { short: 'o' }),
+  force: flag('overwrites the files that are there'),
 };
 
 /** @param {string} place @param {Values} values */

@@ -5,14 +5,15 @@ import { describeInfo } from '../base/tensor.js';
 import { InferenceSession, parametersOf, TrainingSession, TrainletError } from '../index.js';
 import { checkAdapterPlaces, writeAdapter } from './adapter.js';
 import { readArrays } from './arrays.js';
-import { ARTIFACTS_OPTIONS, artifacts, artifactsHelp, makeArtifacts } from './artifacts.js';
+import { ARTIFACTS_OPTIONS, ARTIFACTS_USAGE, artifacts, makeArtifacts } from './artifacts.js';
 import { bench, randomFeeds } from './bench.js';
 import { describeCheckpoint } from './checkpoint.js';
-import { DATA, DATA_HELP, readingOf } from './data-options.js';
-import { EXTEND_HELP, EXTEND_OPTIONS, runExtend } from './extend.js';
+import { DATA, readingOf } from './data-options.js';
+import { EXTEND_OPTIONS, EXTEND_USAGE, runExtend } from './extend.js';
 import { checkPlaces, checkpointIn, neededTraining, trainingAt, writeWhole } from './files.js';
-import { FINE_TUNE_HELP, FINE_TUNE_OPTIONS, runFineTune } from './fine-tune.js';
-import { GENERATE_HELP, GENERATE_OPTIONS, runGenerate } from './generate.js';
+import { FINE_TUNE_OPTIONS, FINE_TUNE_USAGE, runFineTune } from './fine-tune.js';
+import { GENERATE_OPTIONS, GENERATE_USAGE, runGenerate } from './generate.js';
+import { flag, text } from './help.js';
 import { stoppable } from './interrupt.js';
 import { withLock } from './lock.js';
 import { MODEL_OPTIONS, modelOptionsIn } from './model-options.js';
@@ -20,14 +21,16 @@ import { needed, number, wholeNumber } from './options.js';
 import { parameterTable } from './parameters.js';
 import { describe, duration, Progress } from './progress.js';
 import { UsageError } from './run-main.js';
-import { runShrink, shrinkHelp, shrinkOptions } from './shrink/index.js';
+import { runShrink, SHRINK_OPTIONS, SHRINK_USAGE } from './shrink/index.js';
 import { complain, say, warn } from './terminal.js';
-import { checkText, readTexts, TEXT, TEXT_HELP } from './tokenizer.js';
-import { TRAIN_HELP, TRAIN_OPTIONS, trainOptionsIn } from './train-options.js';
+import { checkText, readTexts, TEXT } from './tokenizer.js';
+import { TRAIN_OPTIONS, trainOptionsIn } from './train-options.js';
 
 /**
  * @import { ArtifactSources, CompactSource, Dataset, EngineOptions, FitOptions, MemoryPlan, ValueInfo } from '../types.js'
  */
+
+/** @import { OptionTable } from './help.js' */
 
 /** @typedef {'ort' | 'trainlet'} CheckpointFormat */
 /** @typedef {Record<string, any>} Values by the name of an option, as readOptions checks them */
@@ -35,40 +38,33 @@ import { TRAIN_HELP, TRAIN_OPTIONS, trainOptionsIn } from './train-options.js';
  * @typedef {object} Command
  * @property {string} about
  * @property {string} takes
- * @property {string | (() => Promise<string>)} help
- * @property {import('node:util').ParseArgsConfig['options']} options
+ * @property {string} usage the head of its help: how it is called, and what it does
+ * @property {OptionTable} options
  * @property {(place: string, values: Values) => Promise<void>} [run] of one place
  * @property {(places: string[], values: Values) => Promise<void>} [runAll] of one or more
  */
-
-/** @type {Command['options']} */
-const FORCE = { force: { type: 'boolean', default: false } };
 
 /** @type {Record<string, Command>} */
 export const COMMANDS = {
   inspect: {
     about: 'what is in a model, a training directory, a compact file or a checkpoint',
     takes: 'MODEL, DIR, COMPACT or CHECKPOINT',
-    help: `trainlet inspect MODEL|DIR|COMPACT|CHECKPOINT [--graph] [--train [--loss LOSS]] [options]
-Shows inputs, outputs, parameters, and the plan of memory; of the parameters of a MODEL who reads them as what, and
-which train by default; of a checkpoint's file, Trainlet's or ONNX Runtime's, its parameters, the optimizer's steps and
-learning rate, the place in the data and the properties.
-
-  --graph              shows the graph instead, a node a line with the shapes of its outputs, as it runs on random
-                       inputs; where each output lies in the arena and how long: @offset+bytes [first node, last node]
-  --train              the training that artifacts makes of MODEL, not its inference; with --graph also that of DIR,
-                       whose predictions are shown without it
-  --loss LOSS          of --train, as for artifacts
-  --batch-size N       what the first dim is where it is free (1)
-  --passes NAMES       the rewrites to do, joined by commas, or none (default: all)
-  --external-data FILE in which MODEL keeps data; may be given again
-  --constant NAME=VALUE an input that is always the same, as sr=16000; may be given again`,
+    usage: `trainlet inspect MODEL|DIR|COMPACT|CHECKPOINT [--graph] [--train [--loss LOSS]] [options]
+Shows inputs, outputs, parameters, and the plan of memory; of the parameters of a MODEL who reads them as what, and \
+which train by default; of a checkpoint's file, Trainlet's or ONNX Runtime's, its parameters, the optimizer's steps \
+and learning rate, the position in the data and the properties.`,
     options: {
-      graph: { type: 'boolean', default: false },
-      train: { type: 'boolean', default: false },
-      loss: { type: 'string' },
-      'batch-size': { type: 'string', default: '1' },
-      passes: { type: 'string' },
+      graph: flag(
+        'shows the graph instead, a node a line with the shapes of its outputs, as it runs on random inputs; where ' +
+          'each output lies in the arena and how long: @offset+bytes [first node, last node]',
+      ),
+      train: flag(
+        'the training that artifacts makes of MODEL, not its inference; with --graph also that of DIR, whose ' +
+          'predictions are shown without it',
+      ),
+      loss: text('LOSS', 'of --train, as for artifacts'),
+      'batch-size': text('N', 'what the first dim is where it is free', { default: '1' }),
+      passes: text('NAMES', 'the rewrites to do, joined by commas, or none (default: all)'),
       ...MODEL_OPTIONS,
     },
     run: inspect,
@@ -76,123 +72,111 @@ learning rate, the place in the data and the properties.
   artifacts: {
     about: 'makes a training directory from an ONNX model, or one compact file of either',
     takes: 'MODEL, DIR or COMPACT',
-    help: artifactsHelp,
-    options: { ...ARTIFACTS_OPTIONS, ...MODEL_OPTIONS, ...FORCE },
+    usage: ARTIFACTS_USAGE,
+    options: ARTIFACTS_OPTIONS,
     run: artifacts,
   },
   train: {
     about: 'trains what artifacts made on data; Ctrl-C leaves a checkpoint, and the next run continues',
     takes: 'DIR or COMPACT',
-    help: `trainlet train DIR|COMPACT --data DATA [options]
-Trains a training directory or a compact file, and writes the checkpoint, into DIR or beside the file as COMPACT.checkpoint, after each epoch, each half minute, at the end and at Ctrl-C (SIGTERM and SIGHUP too; a second
-one ends at once); started again with the same data and options after that, it continues.
-
-${DATA_HELP}
-${TEXT_HELP}
-  --epochs N           passes over the data (1)
-  --batch-size N       (32)
-  --drop-last          leaves out the last batch of an epoch if it is smaller
-  --lr RATE            learning rate from here on
-${TRAIN_HELP}
-  --seed N             of the shuffles
-  --validation SHARE   share of the data that is held out, from 0 to 1
-  --augment STEPS      what changes the examples of each batch, joined by commas: flip, shift, rotate, crop, noise, colour of
-                       pictures, shift, scale, noise of signals
-  --class-weight W     balanced, or a number for each class, joined by commas: how much its labels count; for what
-                       artifacts --sample-weights made
-  --format FORMAT      of the checkpoint: trainlet (default), or ort, which ONNX Runtime reads too; that one is written at the
-                       end, since it has no room for the place in the data at which a stopped training continues
-  --adapter OUT        a folder for the adapter alone, as PEFT reads it; for what artifacts --lora made
-  --adapter-prefix P   what its modules' names begin with here and not in PyTorch, as model. of a wrapper
-  --force              although another process seems to train there; with --adapter, over one that is there`,
+    usage: `trainlet train DIR|COMPACT --data DATA [options]
+Trains a training directory or a compact file, and writes the checkpoint, into DIR or beside the file as \
+COMPACT.checkpoint, after each epoch, each half minute, at the end and at Ctrl-C (SIGTERM and SIGHUP too; a second \
+one ends at once). Started again with the same data and options after that, it continues.`,
     options: {
       ...DATA,
       ...TEXT,
-      epochs: { type: 'string', default: '1' },
-      'batch-size': { type: 'string', default: '32' },
-      'drop-last': { type: 'boolean' },
-      lr: { type: 'string' },
+      epochs: text('N', 'passes over the data', { default: '1' }),
+      'batch-size': text('N', 'examples of a batch', { default: '32' }),
+      'drop-last': flag('leaves out the last batch of an epoch if it is smaller'),
+      lr: text('RATE', 'learning rate from here on'),
       ...TRAIN_OPTIONS,
-      seed: { type: 'string' },
-      validation: { type: 'string' },
-      augment: { type: 'string' },
-      'class-weight': { type: 'string' },
-      format: { type: 'string', default: 'trainlet' },
-      adapter: { type: 'string' },
-      'adapter-prefix': { type: 'string' },
-      ...FORCE,
+      seed: text('N', 'of the shuffles'),
+      validation: text('SHARE', 'share of the data that is held out, from 0 to 1'),
+      augment: text(
+        'STEPS',
+        'what changes the examples of each batch, joined by commas: flip, shift, rotate, crop, noise, colour of ' +
+          'pictures, shift, scale, noise of signals',
+      ),
+      'class-weight': text(
+        'W',
+        'balanced, or a number for each class, joined by commas: how much its labels count; for what artifacts ' +
+          '--sample-weights made',
+      ),
+      format: text(
+        'FORMAT',
+        'of the checkpoint: trainlet, or ort, which ONNX Runtime reads too; that one is written at the end, since it ' +
+          'has no room for the position in the data from which a stopped training continues',
+        { default: 'trainlet' },
+      ),
+      adapter: text('OUT', 'a folder for the adapter alone, as PEFT reads it; for what artifacts --lora made'),
+      'adapter-prefix': text('P', "what its modules' names begin with here and not in PyTorch, as model. of a wrapper"),
+      force: flag('although another process seems to train there; with --adapter, over one that is there'),
     },
     run: train,
   },
   generate: {
     about: 'the tokens or the text with which a language model goes on',
     takes: 'MODEL, DIR or COMPACT',
-    help: GENERATE_HELP,
-    options: { ...GENERATE_OPTIONS, ...MODEL_OPTIONS },
+    usage: GENERATE_USAGE,
+    options: GENERATE_OPTIONS,
     run: runGenerate,
   },
   'fine-tune': {
     about: "adapts a classifier to a person's few examples, and writes it only if nothing is worse than before",
     takes: 'MODEL',
-    help: FINE_TUNE_HELP,
-    options: { ...FINE_TUNE_OPTIONS, ...MODEL_OPTIONS, ...FORCE },
+    usage: FINE_TUNE_USAGE,
+    options: FINE_TUNE_OPTIONS,
     run: runFineTune,
   },
   extend: {
     about: 'more classes in a classifier that is being trained',
     takes: 'DIR or COMPACT',
-    help: EXTEND_HELP,
-    options: { ...EXTEND_OPTIONS, ...FORCE },
+    usage: EXTEND_USAGE,
+    options: EXTEND_OPTIONS,
     run: runExtend,
   },
   eval: {
     about: 'loss and accuracy of a training directory or a compact file on data',
     takes: 'DIR or COMPACT',
-    help: `trainlet eval DIR|COMPACT --data DATA [options]
-Tells the loss and, where the labels are classes, the accuracy. COMPACT.checkpoint, where train has left it, counts.
-
-${DATA_HELP}
-${TEXT_HELP}
-  --batch-size N       (32)
-  --metrics NAMES      others, joined by commas: top-3-accuracy, f1, confusion-matrix …`,
-    options: { ...DATA, ...TEXT, 'batch-size': { type: 'string', default: '32' }, metrics: { type: 'string' } },
+    usage: `trainlet eval DIR|COMPACT --data DATA [options]
+Tells the loss and, where the labels are classes, the accuracy. COMPACT.checkpoint, where train has left it, counts.`,
+    options: {
+      ...DATA,
+      ...TEXT,
+      'batch-size': text('N', 'examples of a batch', { default: '32' }),
+      metrics: text('NAMES', 'others, joined by commas: top-3-accuracy, f1, confusion-matrix …'),
+    },
     run: evaluate,
   },
   export: {
     about: 'a plain inference model from a training directory or a compact file',
     takes: 'DIR or COMPACT',
-    help: `trainlet export DIR|COMPACT -o MODEL [--format onnx|ort] [--training-info] [--force]
-Writes a plain inference model with the parameters as they are now.
-
-  --format FORMAT      onnx (default), or ort: ONNX Runtime's own format, for its builds without ONNX
-  --training-info      with the training as it stands, as ONNX's training_info, so that it can go on elsewhere
-  -o, --out MODEL      where the model goes
-  --force              overwrites a file that is there`,
+    usage: `trainlet export DIR|COMPACT -o MODEL [--format onnx|ort] [--training-info] [--force]
+Writes a plain inference model with the parameters as they are now.`,
     options: {
-      out: { type: 'string', short: 'o' },
-      format: { type: 'string', default: 'onnx' },
-      'training-info': { type: 'boolean', default: false },
-      ...FORCE,
+      format: text('FORMAT', "onnx, or ort: ONNX Runtime's own format, for its builds without ONNX", {
+        default: 'onnx',
+      }),
+      'training-info': flag("with the training as it stands, as ONNX's training_info, so that it can go on elsewhere"),
+      out: text('MODEL', 'where the model goes', { short: 'o' }),
+      force: flag('overwrites a file that is there'),
     },
     run: exportModel,
   },
   bench: {
     about: 'milliseconds a step, and memory',
     takes: 'DIR, COMPACT or MODEL',
-    help: `trainlet bench DIR|COMPACT|MODEL [--batch-size N] [--steps N] [--nodes] [--external-data FILE]
-Runs on random inputs: training steps of a directory or a compact file (which stay as they are), or inferences of a model.
-
-  --batch-size N       what the first dim is where it is free (64)
-  --steps N            steps that are timed (30)
-  --nodes              also the milliseconds of each node, by operator: its share of the step, and for products and
-                       the like its share of the peak: the multiply-adds that this machine does in registers alone,
-                       measured on the spot
-  --external-data FILE in which MODEL keeps data; may be given again
-  --constant NAME=VALUE an input that is always the same, as sr=16000; may be given again`,
+    usage: `trainlet bench DIR|COMPACT|MODEL [--batch-size N] [--steps N] [--nodes] [--external-data FILE]
+Runs on random inputs: training steps of a directory or a compact file (which stay as they are), or inferences of a \
+model.`,
     options: {
-      'batch-size': { type: 'string', default: '64' },
-      steps: { type: 'string', default: '30' },
-      nodes: { type: 'boolean', default: false },
+      'batch-size': text('N', 'what the first dim is where it is free', { default: '64' }),
+      steps: text('N', 'steps that are timed', { default: '30' }),
+      nodes: flag(
+        'also the milliseconds of each node, by operator: its share of the step, and for products and the like its ' +
+          'share of the peak: the multiply-adds that this machine does in registers alone, measured on the spot',
+      ),
       ...MODEL_OPTIONS,
     },
     run: async (place, values) => {
@@ -207,8 +191,8 @@ Runs on random inputs: training steps of a directory or a compact file (which st
   shrink: {
     about: 'a wasm file that holds just what your models need',
     takes: 'DIR or MODEL',
-    help: shrinkHelp,
-    options: { ...shrinkOptions, ...MODEL_OPTIONS, ...FORCE },
+    usage: SHRINK_USAGE,
+    options: SHRINK_OPTIONS,
     runAll: runShrink,
   },
 };

@@ -2,39 +2,36 @@
 
 import { TrainingSession } from '../index.js';
 import { readArrays } from './arrays.js';
-import { DATA, DATA_HELP, readingOf } from './data-options.js';
+import { DATA, dataHelp, readingOf } from './data-options.js';
 import { artifactsIn, checkPlaces, neededTraining, writeArtifacts } from './files.js';
+import { flag, text } from './help.js';
 import { needed } from './options.js';
 import { UsageError } from './run-main.js';
 import { say, warn } from './terminal.js';
 
 /** @import { FineTuneData, ValueInfo } from '../types.js' */
-/** @import { Command, Values } from './commands.js' */
+/** @import { Values } from './commands.js' */
+/** @import { OptionTable } from './help.js' */
 
-/** The names of classes are told above. */
-const HELP_OF_EXAMPLES = DATA_HELP.replace(/ {2}--classes.*\n/, '').replace(
-  '--data DATA          mnist',
-  `--data DATA          examples, from which the new classes answer before any step; with some of old classes
-                       they are told apart: mnist`,
-);
+export const EXTEND_USAGE = `trainlet extend DIR|COMPACT --add CLASS -o OUT [options]
+Adds classes to what is trained in DIR or COMPACT, behind those that it has, which keep their weights, their \
+optimizer state and their scores. OUT is a training directory, in which train goes on, on examples of old classes \
+too.`;
 
-export const EXTEND_HELP = `trainlet extend DIR|COMPACT --add CLASS -o OUT [options]
-Adds classes to what is trained in DIR or COMPACT, behind those that it has, which keep their weights, their optimizer
-state and their scores; OUT is a training directory, in which train goes on, on examples of old classes too.
-
-  --add CLASS          a new class; may be given again
-  --output NAME        whose classes they are (scores)
-  --classes NAMES      names of the classes so far, joined by commas (default: the model's own)
-${HELP_OF_EXAMPLES}
-  -o, --out OUT        where the training directory goes
-  --force              overwrites files that are there`;
-
-/** @type {Command['options']} */
+/** @type {OptionTable} */
 export const EXTEND_OPTIONS = {
+  add: text('CLASS', 'a new class', { multiple: true }),
+  output: text('NAME', 'whose classes they are', { default: 'scores' }),
   ...DATA,
-  add: { type: 'string', multiple: true },
-  output: { type: 'string', default: 'scores' },
-  out: { type: 'string', short: 'o' },
+  classes: text('NAMES', "names of the classes so far, joined by commas (default: the model's own)"),
+  data: text(
+    'DATA',
+    dataHelp(
+      'examples, from which the new classes answer before any step; with some of old classes they are told apart: ',
+    ),
+  ),
+  out: text('OUT', 'where the training directory goes', { short: 'o' }),
+  force: flag('overwrites files that are there'),
 };
 
 /** @param {string} place @param {Values} values */

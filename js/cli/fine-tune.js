@@ -2,72 +2,64 @@
 
 import { FeatureStore, fineTune } from '../index.js';
 import { readArrays } from './arrays.js';
-import { DATA, DATA_HELP, readingOf } from './data-options.js';
+import { DATA, readingOf } from './data-options.js';
 import { checkPlaces, writeWhole } from './files.js';
+import { flag, text } from './help.js';
 import { stoppable } from './interrupt.js';
-import { inputsAt, modelOptionsIn } from './model-options.js';
+import { inputsAt, MODEL_OPTIONS, modelOptionsIn } from './model-options.js';
 import { needed, number, wholeNumber } from './options.js';
 import { duration, percent } from './progress.js';
 import { UsageError } from './run-main.js';
 import { complain, say, sayElsewhere } from './terminal.js';
 
 /** @import { FineTuneOptions, FineTuneProgress, FineTuneReport, FineTuneScores, ValueInfo } from '../types.js' */
-/** @import { Command, Values } from './commands.js' */
+/** @import { Values } from './commands.js' */
+/** @import { OptionTable } from './help.js' */
 
 /** What fineTune feeds as labels. @type {ValueInfo} */
 const LABELS = { name: 'labels', type: 'int64', dims: ['N'], labels: { classes: null, axis: 1 } };
 
-export const FINE_TUNE_HELP = `trainlet fine-tune MODEL --data DATA -o OUT [options]
-Puts a new head for the classes of DATA on MODEL, trains it, and writes the model to OUT; nothing is written, and the exit
-code is 1, where that is worse than before, on examples that are held out and on those of --replay.
+export const FINE_TUNE_USAGE = `trainlet fine-tune MODEL --data DATA -o OUT [options]
+Puts a new head for the classes of DATA on MODEL, trains it, and writes the model to OUT. Nothing is written, and \
+the exit code is 1, where that is worse than before, on examples that are held out and on those of --replay.`;
 
-${DATA_HELP}
-  --keep-outputs       the model keeps its own outputs, and learns on as a whole
-  --head-at NAME       the value that is the new head's features (default: what the last layer with a weight reads)
-  --head-hidden N      units of a layer before the new last one (default: 0, there is none)
-  --last-layers N      layers below the head that learn after it (0); with --keep-outputs, those that learn (all)
-  --replay DATA        samples of what the model knew, to be kept
-  --replay-ratio R     which share of what is learned they are (0.5)
-  --augment STEPS      what changes the examples each time, joined by commas as of train; none (with --keep-outputs: pictures
-                       are moved and turned a little)
-  --anchor A           how strongly the layers are drawn to where they were (0.1)
-  --epochs N           the most (40; with --keep-outputs 20, or 10 beside --replay)
-  --batch-size N       (16; 32 with --keep-outputs and --replay)
-  --drop-last          leaves out the last batch of an epoch if it is smaller
-  --lr RATE            (1e-3)
-  --label-smoothing E  (0.1)
-  --validation SHARE   of each class, held out (0.2)
-  --patience N         epochs without a better loss on what is held out (8)
-  --seed N             (0)
-  --cache-features DIR what the layers below a new head give of each example is kept there for the next time
-  --json               the report as JSON
-  --external-data FILE in which MODEL keeps data; may be given again
-  --constant NAME=VALUE an input that is always the same, as sr=16000; may be given again
-  -o, --out OUT        where the model goes
-  --force              overwrites a file that is there`;
-
-/** @type {Command['options']} */
+/** @type {OptionTable} */
 export const FINE_TUNE_OPTIONS = {
   ...DATA,
-  'keep-outputs': { type: 'boolean' },
-  'head-at': { type: 'string' },
-  'head-hidden': { type: 'string' },
-  'last-layers': { type: 'string' },
-  replay: { type: 'string' },
-  'replay-ratio': { type: 'string' },
-  augment: { type: 'string' },
-  anchor: { type: 'string' },
-  epochs: { type: 'string' },
-  'batch-size': { type: 'string' },
-  'drop-last': { type: 'boolean' },
-  lr: { type: 'string' },
-  'label-smoothing': { type: 'string' },
-  validation: { type: 'string' },
-  patience: { type: 'string' },
-  seed: { type: 'string' },
-  'cache-features': { type: 'string' },
-  json: { type: 'boolean' },
-  out: { type: 'string', short: 'o' },
+  'keep-outputs': flag('the model keeps its own outputs, and learns on as a whole'),
+  'head-at': text(
+    'NAME',
+    "the value that is the new head's features (default: what the last layer with a weight reads)",
+  ),
+  'head-hidden': text('N', 'units of a layer before the new last one (default: 0, there is none)'),
+  'last-layers': text(
+    'N',
+    'layers below the head that learn after it (default: 0); with --keep-outputs, those that learn (default: all)',
+  ),
+  replay: text('DATA', 'samples of what the model knew, to be kept'),
+  'replay-ratio': text('R', 'which share of what is learned they are (default: 0.5)'),
+  augment: text(
+    'STEPS',
+    'what changes the examples each time, joined by commas as of train; or none (default: none; with --keep-outputs ' +
+      'pictures are moved and turned a little)',
+  ),
+  anchor: text('A', 'how strongly the layers are drawn to where they were (default: 0.1)'),
+  epochs: text('N', 'the most (default: 40; with --keep-outputs 20, or 10 beside --replay)'),
+  'batch-size': text('N', 'examples of a batch (default: 16; 32 with --keep-outputs and --replay)'),
+  'drop-last': flag('leaves out the last batch of an epoch if it is smaller'),
+  lr: text('RATE', 'the highest learning rate (default: 1e-3)'),
+  'label-smoothing': text('E', 'which share of a label all classes have alike (default: 0.1)'),
+  validation: text('SHARE', 'of each class, held out (default: 0.2)'),
+  patience: text('N', 'epochs without a better loss on what is held out (default: 8)'),
+  seed: text('N', 'of what is held out, and of the shuffles (default: 0)'),
+  'cache-features': text(
+    'DIR',
+    'what the layers below a new head give of each example is kept there for the next time',
+  ),
+  json: flag('the report as JSON'),
+  ...MODEL_OPTIONS,
+  out: text('OUT', 'where the model goes', { short: 'o' }),
+  force: flag('overwrites a file that is there'),
 };
 
 /** @param {string} model @param {Values} values */

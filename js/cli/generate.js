@@ -3,49 +3,39 @@
 import { generate, generateArtifacts, InferenceSession, TrainingSession } from '../index.js';
 import { adapterAt } from './adapter.js';
 import { trainingAt } from './files.js';
+import { flag, text } from './help.js';
 import { stoppable } from './interrupt.js';
-import { modelOptionsIn } from './model-options.js';
+import { MODEL_OPTIONS, modelOptionsIn } from './model-options.js';
 import { number, wholeNumber, wholeNumbers } from './options.js';
 import { UsageError } from './run-main.js';
 import { printable, say, warn } from './terminal.js';
-import { TOKENIZER_HELP, tokenizerAt } from './tokenizer.js';
+import { TOKENIZER, tokenizerAt } from './tokenizer.js';
 
 /** @import { EngineOptions, GenerateOptions } from '../types.js' */
-/** @import { Command, Values } from './commands.js' */
+/** @import { Values } from './commands.js' */
+/** @import { OptionTable } from './help.js' */
 /** @import { Tokenizer } from './tokenizer.js' */
 
-export const GENERATE_HELP = `trainlet generate MODEL|DIR|COMPACT --ids IDS|--text TEXT --tokenizer FILE [options]
-Prints the tokens, or the text, with which a language model goes on, as it is in MODEL, or trained in DIR or COMPACT.
+export const GENERATE_USAGE = `trainlet generate MODEL|DIR|COMPACT --ids IDS|--text TEXT --tokenizer FILE [options]
+Prints the tokens, or the text, with which a language model goes on, as it is in MODEL, or trained in DIR or COMPACT.`;
 
-  --ids IDS            the tokens to go on from, joined by commas
-  --text TEXT          the text to go on from, with --tokenizer
-${TOKENIZER_HELP}
-  --adapter DIR        an adapter's folder, as PEFT and train --adapter write it; with MODEL its base
-  --max-tokens N       the most new tokens (20)
-  --temperature T      above 0: each token is drawn by its share (0: the best is taken)
-  --top-k K            of a temperature: only the K best are drawn from; 0: all (50)
-  --top-p P            of a temperature: only the likeliest that have this share together (1)
-  --repetition-penalty P how much less likely what is there already becomes (1: not at all)
-  --seed N             of a temperature: the same gives the same again (default: another each time)
-  --stop IDS           a token after which it ends, or some that follow each other, joined by commas; may be given again
-  --json               {"ids", "stopped", "text" with --tokenizer} at the end instead
-  --external-data FILE in which MODEL keeps data; may be given again
-  --constant NAME=VALUE an input that is always the same, as sr=16000; may be given again`;
-
-/** @type {Command['options']} */
+/** @type {OptionTable} */
 export const GENERATE_OPTIONS = {
-  ids: { type: 'string' },
-  text: { type: 'string' },
-  tokenizer: { type: 'string' },
-  adapter: { type: 'string' },
-  'max-tokens': { type: 'string' },
-  temperature: { type: 'string' },
-  'top-k': { type: 'string' },
-  'top-p': { type: 'string' },
-  'repetition-penalty': { type: 'string' },
-  seed: { type: 'string' },
-  stop: { type: 'string', multiple: true },
-  json: { type: 'boolean' },
+  ids: text('IDS', 'the tokens to go on from, joined by commas'),
+  text: text('TEXT', 'the text to go on from, with --tokenizer'),
+  ...TOKENIZER,
+  adapter: text('DIR', "an adapter's folder, as PEFT and train --adapter write it; with MODEL its base"),
+  'max-tokens': text('N', 'the most new tokens (default: 20)'),
+  temperature: text('T', 'above 0: each token is drawn by its share (default: 0, the best is taken)'),
+  'top-k': text('K', 'with --temperature: only the K best are drawn from; 0: all (default: 50)'),
+  'top-p': text('P', 'with --temperature: only the likeliest that have this share together (default: 1)'),
+  'repetition-penalty': text('P', 'how much less likely what is there already becomes (default: 1, not at all)'),
+  seed: text('N', 'with --temperature: the same gives the same again (default: another each time)'),
+  stop: text('IDS', 'a token after which it ends, or some that follow each other, joined by commas', {
+    multiple: true,
+  }),
+  json: flag('{"ids", "stopped", "text" with --tokenizer} at the end instead'),
+  ...MODEL_OPTIONS,
 };
 
 /** @param {string} place @param {Values} values */

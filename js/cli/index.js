@@ -3,6 +3,7 @@
 
 import { readFile } from 'node:fs/promises';
 import { COMMANDS } from './commands.js';
+import { flag, helpOf } from './help.js';
 import { readOptions } from './options.js';
 import { runMain, UsageError } from './run-main.js';
 
@@ -31,11 +32,9 @@ async function main([name, ...args]) {
 /** @param {string} name @param {string[]} args */
 async function runCommand(name, args) {
   const command = COMMANDS[name];
-  const { values, positionals } = readOptions(args, { ...command.options, help: { type: 'boolean', short: 'h' } });
-  if (values.help) {
-    const text = typeof command.help === 'string' ? command.help : await command.help();
-    return void process.stdout.write(`${text}\n`);
-  }
+  const options = { ...command.options, help: flag('prints this', { short: 'h' }) };
+  const { values, positionals } = readOptions(args, options);
+  if (values.help) return void process.stdout.write(`${await helpOf(command.usage, options)}\n`);
   if (command.runAll && positionals.length) return await command.runAll(positionals, values);
   if (command.runAll) throw new UsageError(`${name} takes one ${command.takes} or more`);
   if (positionals.length !== 1) throw new UsageError(`${name} takes one ${command.takes}, not ${positionals.length}`);

@@ -4,16 +4,17 @@
 
 import { InferenceSession, Tensor, TrainingSession } from '../index.js';
 import { externalDataOf, trainingAt } from './files.js';
+import { text } from './help.js';
 import { UsageError } from './run-main.js';
 import { warn } from './terminal.js';
 
 /** @import { EngineOptions, NumberType, Tensor as Constant, ValueInfo } from '../types.js' */
 /** @typedef {import('./commands.js').Values} Values */
 
-/** @type {import('./commands.js').Command['options']} */
+/** @type {import('./help.js').OptionTable} */
 export const MODEL_OPTIONS = {
-  'external-data': { type: 'string', multiple: true },
-  constant: { type: 'string', multiple: true },
+  'external-data': text('FILE', 'a file in which MODEL keeps data', { multiple: true }),
+  constant: text('NAME=VALUE', 'an input of MODEL that is always the same, as sr=16000', { multiple: true }),
 };
 
 /** @param {string} place a model, or what is trained @param {Values} values @returns {Promise<EngineOptions>} */

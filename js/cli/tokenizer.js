@@ -7,11 +7,13 @@ import { pathToFileURL } from 'node:url';
 import { sentenceOf, TrainletError } from '../base/errors.js';
 import { packText } from '../index.js';
 import { readData } from './files.js';
+import { text } from './help.js';
 import { wholeNumber } from './options.js';
 import { UsageError } from './run-main.js';
 
 /** @import { TextIds, ValueInfo } from '../types.js' */
-/** @import { Command, Values } from './commands.js' */
+/** @import { Values } from './commands.js' */
+/** @import { OptionTable } from './help.js' */
 /**
  * @typedef {(text: string) => ArrayLike<number> | Promise<ArrayLike<number>>} Tokenize
  * @typedef {object} Tokenizer what the module of --tokenizer exports
@@ -20,21 +22,26 @@ import { UsageError } from './run-main.js';
  * @property {(ids: number[]) => string | Promise<string>} detokenize
  */
 
-/** @type {Command['options']} */
-export const TEXT = {
-  tokenizer: { type: 'string' },
-  length: { type: 'string' },
-  'pad-token': { type: 'string' },
+/** @type {OptionTable} */
+export const TOKENIZER = {
+  tokenizer: text(
+    'FILE',
+    "the model's tokenizer.json, read by @huggingface/tokenizers where that is installed; or a JavaScript file that " +
+      'exports tokenize(text), which gives token ids, and detokenize(ids)',
+  ),
 };
 
-export const TOKENIZER_HELP = `  --tokenizer FILE     the model's tokenizer.json, read by @huggingface/tokenizers where one has installed that; or a
-                       JavaScript file that exports tokenize(text), which gives token ids, and detokenize(ids)`;
-
-export const TEXT_HELP = `${TOKENIZER_HELP}
-                       DATA of a language model is FILE.txt, one text, or FILE.jsonl, in each line an object with a
-                       text, or with a prompt and an answer, which alone is learned
-  --length N           tokens of an example of these (128)
-  --pad-token ID       fills the last example of a text up, which is left out otherwise`;
+/** @type {OptionTable} */
+export const TEXT = {
+  tokenizer: {
+    ...TOKENIZER.tokenizer,
+    help:
+      `${TOKENIZER.tokenizer.help}\nDATA of a language model is FILE.txt, one text, or FILE.jsonl, in each line an ` +
+      'object with a text, or with a prompt and an answer, which alone is learned',
+  },
+  length: text('N', 'tokens of an example of these (default: 128)'),
+  'pad-token': text('ID', 'fills the last example of a text up, which is left out otherwise'),
+};
 
 /** @param {string} file @returns {Promise<Tokenizer>} */
 export async function tokenizerAt(file) {

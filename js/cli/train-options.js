@@ -1,23 +1,27 @@
 /** Options of `trainlet train` that are those of fit by the same names: accumulate, schedule, patience. */
 
 import { SCHEDULE_KEYS } from '../fit/schedule.js';
+import { text } from './help.js';
 import { number, wholeNumber } from './options.js';
 import { UsageError } from './run-main.js';
 
 /** @import { FitOptions, Schedule } from '../types.js' */
 /** @import { Values } from './commands.js' */
 
-export const TRAIN_HELP = `  --accumulate N       batches that make an optimizer step; their gradients are added up (1)
-  --schedule S         learning rate by step, as cosine or cosine,warmup=100,end=1e-5, with the settings of fit's schedule;
-                       from --lr on, or its own lr=RATE: ${Object.keys(SCHEDULE_KEYS).join(', ')}
-  --patience N         stops after N epochs without a better loss, of what --validation holds out where it does, and
-                       takes the parameters of the best epoch`;
-
-export const TRAIN_OPTIONS = /** @type {const} */ ({
-  accumulate: { type: 'string' },
-  schedule: { type: 'string' },
-  patience: { type: 'string' },
-});
+/** @type {import('./help.js').OptionTable} */
+export const TRAIN_OPTIONS = {
+  accumulate: text('N', 'batches that make an optimizer step; their gradients are added up (default: 1)'),
+  schedule: text(
+    'S',
+    "learning rate by step, as cosine or cosine,warmup=100,end=1e-5, with the settings of fit's schedule; from --lr " +
+      `on, or its own lr=RATE: ${Object.keys(SCHEDULE_KEYS).join(', ')}`,
+  ),
+  patience: text(
+    'N',
+    'stops after N epochs without a better loss, of what --validation holds out where it does, and takes the ' +
+      'parameters of the best epoch',
+  ),
+};
 
 /** @param {Values} values @returns {Pick<FitOptions, 'accumulate' | 'schedule' | 'earlyStopping'>} */
 export function trainOptionsIn({ accumulate, schedule, patience, lr }) {

@@ -41,10 +41,21 @@ test('every command has help', async () => {
       const help = await run(name, '--help');
       assert.deepEqual([help.code, help.stderr], [0, '']);
       assert.match(help.stdout, new RegExp(`^trainlet ${name} `));
-      for (const option of Object.keys(COMMANDS[name].options))
-        assert.match(help.stdout, new RegExp(`--${option}|-o\\b`));
+      const rows = [...help.stdout.matchAll(/^ {2}(?:-(\w), )?--([\w-]+)(?: ([A-Z]\S*))? {1,}\S/gm)];
+      const printed = rows.map(([, short, option, value]) => [option, short, value]);
+      const parsed = Object.entries(COMMANDS[name].options).map(([option, { short, value }]) => [option, short, value]);
+      assert.deepEqual(printed, [...parsed, ['help', 'h', undefined]]);
+      for (const line of help.stdout.split('\n')) assert.ok(line.length <= 120, line);
     }),
   );
+});
+
+test('an option takes a value exactly where its help names one', () => {
+  for (const { options } of Object.values(COMMANDS))
+    for (const [name, { type, value, help }] of Object.entries(options)) {
+      assert.equal(type, value ? 'string' : 'boolean', name);
+      assert.ok(help, name);
+    }
 });
 
 test('wrong usage is one sentence and exit code 2', async () => {

@@ -7,7 +7,8 @@ import { brotliCompressSync, gzipSync } from 'node:zlib';
 import { packConstants } from '../../engine/options.js';
 import { readExternal, readSource } from '../../sources/source.js';
 import { artifactsAt, externalDataOf, isCompact, isDirectory, readData, writeWhole } from '../files.js';
-import { constantsIn, inputsAt, noInput, pairsIn } from '../model-options.js';
+import { flag, text } from '../help.js';
+import { constantsIn, inputsAt, MODEL_OPTIONS, noInput, pairsIn } from '../model-options.js';
 import { UsageError } from '../run-main.js';
 import { complain, say } from '../terminal.js';
 import { FEATURES } from './features.js';
@@ -25,42 +26,42 @@ const BUILDS = /** @type {Record<string, string>} */ ({
   'threads-relaxed': 'trainlet-threads-relaxed.wasm',
 });
 
-export const shrinkHelp = `trainlet shrink DIR|MODEL… -o OUT [options]
-Makes a wasm file that holds just what these training directories, compact files and models need: every other
-operator, pass, optimizer, reader and call goes. Each is tried out on made-up data before and after, and must come out
-the same to the bit. Needs the npm package binaryen (npm install --save-dev binaryen).
+export const SHRINK_USAGE = `trainlet shrink DIR|MODEL… -o OUT [options]
+Makes a wasm file that holds just what these training directories, compact files and models need: every other \
+operator, pass, optimizer, reader and call goes. Each is tried out on made-up data before and after, and must come \
+out the same to the bit. Needs the npm package binaryen (npm install --save-dev binaryen).`;
 
-  --build NAME         which of the files: ${Object.keys(BUILDS).join(', ')} (default: plain, which runs in any browser)
-  --with FEATURE       keeps that too; may be given again:
-${Object.entries(FEATURES)
-  .map(([name, { about }]) => `                         ${name.padEnd(21)} ${about}`)
-  .join('\n')}
-  --without FEATURE    leaves that out, although a directory would have it; may be given again, or several with commas
-  --batch-size N       sizes of the first dim to try, where it is free; may be given again (1, 3 and 8)
-  --shape INPUT=DIMS   of one input, as labels=64 or tokens=8,32, whatever the size; may be given again
-  --keep LIST          also keeps what this file lists: one of ours, or ONNX Runtime's required_operators.config; may be
-                       given again
-  --exactly            nothing but what --keep lists
-  --list               prints the keep list and makes no file
-  --external-data FILE in which a MODEL keeps data; may be given again
-  --constant NAME=VALUE an input that is always the same, as sr=16000, where there is one of that name; sessions of the
-                       shrunk engine need it as well; may be given again
-  --wasm FILE          shrinks this file instead of the package's own, if it is the same
-  -o, --out OUT        where trainlet.wasm, index.js and keep.config go
-  --force              overwrites the files that are there`;
+/** A line for each feature. */
+const FEATURE_LIST = Object.entries(FEATURES)
+  .map(([name, { about }]) => `  ${name.padEnd(29)} ${about}`)
+  .join('\n');
 
-/** @type {import('../commands.js').Command['options']} */
-export const shrinkOptions = {
-  build: { type: 'string', default: 'plain' },
-  with: { type: 'string', multiple: true },
-  without: { type: 'string', multiple: true },
-  'batch-size': { type: 'string', multiple: true },
-  shape: { type: 'string', multiple: true },
-  keep: { type: 'string', multiple: true },
-  exactly: { type: 'boolean', default: false },
-  list: { type: 'boolean', default: false },
-  wasm: { type: 'string' },
-  out: { type: 'string', short: 'o' },
+/** @type {import('../help.js').OptionTable} */
+export const SHRINK_OPTIONS = {
+  build: text('NAME', `which of the files: ${Object.keys(BUILDS).join(', ')}; plain runs in any browser`, {
+    default: 'plain',
+  }),
+  with: text('FEATURE', `keeps one of these too\n${FEATURE_LIST}`, { multiple: true }),
+  without: text('FEATURE', 'leaves that out, although a directory would have it; one, or several with commas', {
+    multiple: true,
+  }),
+  'batch-size': text('N', 'sizes of the first dim to try, where it is free (default: 1, 3 and 8)', { multiple: true }),
+  shape: text('INPUT=DIMS', 'of one input, as labels=64 or tokens=8,32, whatever the size', { multiple: true }),
+  keep: text('LIST', "also keeps what this file lists: one of ours, or ONNX Runtime's required_operators.config", {
+    multiple: true,
+  }),
+  exactly: flag('nothing but what --keep lists'),
+  list: flag('prints the keep list and makes no file'),
+  ...MODEL_OPTIONS,
+  constant: text(
+    'NAME=VALUE',
+    'an input that is always the same, as sr=16000, where there is one of that name; sessions of the shrunk engine ' +
+      'need it as well',
+    { multiple: true },
+  ),
+  wasm: text('FILE', "shrinks this file instead of the package's own, if it is the same"),
+  out: text('OUT', 'where trainlet.wasm, index.js and keep.config go', { short: 'o' }),
+  force: flag('overwrites the files that are there'),
 };
 
 /** @param {string[]} places @param {Record<string, any>} values */
