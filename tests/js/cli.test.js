@@ -16,6 +16,7 @@ import { startServer } from '../../js/cli/serve-demo.js';
 import { printable } from '../../js/cli/terminal.js';
 import { TrainingSession, TrainletError } from '../../js/index.js';
 import { onnxFile } from '../bench/models/onnx_file.js';
+import { commandLinePage } from '../docs/command-line.js';
 import { clusters } from './clusters.js';
 
 const CLI = fileURLToPath(new URL('../../js/cli/index.js', import.meta.url));
@@ -48,6 +49,11 @@ test('every command has help', async () => {
       for (const line of help.stdout.split('\n')) assert.ok(line.length <= 120, line);
     }),
   );
+});
+
+test('docs/guides/command-line-options.md is what npm run docs:options prints', async () => {
+  const page = await readFile(new URL('../../docs/guides/command-line-options.md', import.meta.url), 'utf8');
+  assert.equal(page, await commandLinePage());
 });
 
 test('an option takes a value exactly where its help names one', () => {
