@@ -6,6 +6,7 @@ import { existsSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import { test } from 'node:test';
 import { fileURLToPath } from 'node:url';
+import { COMMANDS } from '../../js/cli/commands.js';
 import { pageOfExports } from '../../wasm/exports.mjs';
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url));
@@ -46,7 +47,6 @@ const FILES = LISTED.trim()
 const PATHS = new Set(FILES.flatMap((file) => file.split('/').map((_, i, parts) => parts.slice(0, i + 1).join('/'))));
 const NAMES = new Set(FILES.map((file) => path.basename(file)));
 const SCRIPTS = JSON.parse(read('package.json')).scripts;
-const COMMANDS = read('js/cli/commands.js');
 const CODE = FILES.filter((file) => /^(src|wasm|js|tests\/c)\/.*\.(c|h|def|js|d\.ts)$/.test(file))
   .map(read)
   .join('\n');
@@ -82,8 +82,8 @@ function complaints(span) {
   const [, script, given = ''] = /^npm (?:run )?([\w:]+)(?: -- (.*))?$/.exec(span) ?? [];
   if (script && !SCRIPTS[script]) return [`no script ${script}`];
   const program = script && /node (\S+)[^&]*$/.exec(SCRIPTS[script])?.[1];
-  const [, command, rest = ''] = /^npx trainlet (\w+)(.*)$/.exec(span) ?? [];
-  const told = command ? [`  ${command}: {`, ...(rest.match(/--\w+/g) ?? [])] : [];
+  const [, command, rest = ''] = /^npx trainlet ([\w-]+)(.*)$/.exec(span) ?? [];
+  const asked = command ? [...rest.matchAll(/--([\w-]+)/g)].map(([, option]) => option) : [];
   const options = [...given.matchAll(/--([\w-]+)/g)].map(([, option]) => option);
   const [, filter] = /^ctest .*-R (\S+)$/.exec(span) ?? [];
   const paths = span.split(/[\s,;]+/).flatMap((word) => pathOf(word) ?? []);
@@ -91,7 +91,8 @@ function complaints(span) {
     ...options
       .filter((option) => !program || !read(program).includes(option))
       .map((option) => `${script} has no --${option}`),
-    ...told.filter((text) => !COMMANDS.includes(text)).map((text) => `the command line has no ${text}`),
+    ...(command && !COMMANDS[command] ? [`the command line has no command ${command}`] : []),
+    ...asked.filter((option) => !COMMANDS[command]?.options[option]).map((option) => `${command} has no --${option}`),
     ...(filter && !TESTS.some((name) => new RegExp(filter).test(name)) ? [`no test ${filter}`] : []),
     ...paths.filter((file) => !PATHS.has(file)).map((file) => `no ${file}`),
     ...(/^[\w.-]+\.(c|h|def|js|mjs|d\.ts|json|py|md|txt)$/.test(span) && !NAMES.has(span) ? [`no file ${span}`] : []),
