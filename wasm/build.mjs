@@ -1,10 +1,11 @@
-// Builds js/engine/*.wasm and js/engine/worker.js and prints their sizes; with `--test` also the native C tests under the sanitizers,
-// in build/test.
+// Builds js/engine/*.wasm, js/engine/worker.js and dist/ and prints their sizes; with `--test` also the native C tests under
+// the sanitizers, in build/test.
 
 import { copyFileSync, existsSync, readFileSync, realpathSync, writeFileSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import { brotliCompressSync } from 'node:zlib';
 import { buildSync } from 'esbuild';
+import { buildDist } from '../tools/dist.mjs';
 import { changedAt, Failure, findProgram, remove, root, run, runMain, say } from './tools.mjs';
 
 const FILES = [
@@ -14,7 +15,7 @@ const FILES = [
   'js/engine/trainlet-threads-relaxed.wasm',
 ];
 
-runMain(() => {
+runMain(async () => {
   const before = FILES.map((file) => changedAt(join(root, file)));
   build('build/wasm', [`-DCMAKE_TOOLCHAIN_FILE=${emscriptenToolchain()}`, ...linker()]);
   buildRelaxed();
@@ -25,6 +26,7 @@ runMain(() => {
   });
   bundleWorker();
   say(`Built: js/engine/worker.js, ${sizes(join(root, 'js/engine/worker.js'))}.`);
+  say(`Built: dist/, ${(await buildDist()).size} files.`);
   if (process.argv.includes('--test')) {
     build('build/test', ['-DTRAINLET_SANITIZE=ON']);
     say('Built: the C tests, in build/test.');

@@ -2,7 +2,7 @@
 // there yet.
 
 import { spawnSync } from 'node:child_process';
-import { accessSync, constants, openSync, closeSync, mkdirSync, readFileSync, rmSync, statSync } from 'node:fs';
+import { accessSync, closeSync, constants, mkdirSync, openSync, readFileSync, rmSync, statSync } from 'node:fs';
 import { delimiter, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 

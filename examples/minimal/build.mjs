@@ -25,7 +25,7 @@ writeFileSync(join(out, 'model.trainlet'), await compactArtifacts(artifacts));
 const engine = join(here, 'engine');
 const shrunk = spawnSync(
   process.execPath,
-  [join(root, 'js/cli/index.js'), 'shrink', join(out, 'model.trainlet'), '-o', engine, '--force'],
+  [join(root, 'dist/cli.js'), 'shrink', join(out, 'model.trainlet'), '-o', engine, '--force'],
   { stdio: 'inherit' },
 );
 if (shrunk.status !== 0) process.exit(1);
@@ -42,7 +42,7 @@ await build({
 });
 renameSync(join(engine, 'trainlet.wasm'), join(out, 'trainlet.wasm'));
 rmSync(engine, { recursive: true });
-copyFileSync(join(root, 'js/engine/worker.js'), join(out, 'worker.js'));
+copyFileSync(join(root, 'dist/worker.js'), join(out, 'worker.js'));
 copyFileSync(join(here, 'index.html'), join(out, 'index.html'));
 
 for (const file of readdirSync(out)) {

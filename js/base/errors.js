@@ -3,6 +3,11 @@
 /** @import { ErrorCode, History } from '../types.js' */
 
 export class TrainletError extends Error {
+  /** As all public classes have: whatever a minifier calls them, users see their names. */
+  static get name() {
+    return 'TrainletError';
+  }
+
   /**
    * @param {ErrorCode} code
    * @param {string} message

@@ -61,6 +61,10 @@ const types = () => [...Object.keys(ARRAYS), 'string'].join(', ');
 
 /** @template {DataType} [T=NumberType] */
 export class Tensor {
+  static get name() {
+    return 'Tensor';
+  }
+
   /**
    * @param {[T, Values, (readonly number[])?] | [Values, (readonly number[])?]} args the type may be left out,
    * as in ONNX Runtime

@@ -1,7 +1,7 @@
 #!/usr/bin/env node
 /** The command line of trainlet: which command, its options, its help. */
 
-import { readFile } from 'node:fs/promises';
+import { createRequire } from 'node:module';
 import { COMMANDS } from './commands.js';
 import { flag, helpOf } from './help.js';
 import { readOptions } from './options.js';
@@ -43,5 +43,5 @@ async function runCommand(name, args) {
 
 /** The package's own. */
 async function version() {
-  return JSON.parse(await readFile(new URL('../../package.json', import.meta.url), 'utf8')).version;
+  return createRequire(import.meta.url)('trainlet/package.json').version;
 }

@@ -6,6 +6,10 @@ import { later } from '../base/lazy.js';
 /** @import { FeatureStoreOptions, TensorLike } from '../types.js' */
 
 export class FeatureStore {
+  static get name() {
+    return 'FeatureStore';
+  }
+
   #kept;
 
   /** @param {KeptFeatures} kept */

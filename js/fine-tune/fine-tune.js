@@ -3,7 +3,7 @@
  * nothing through that is worse than before.
  */
 
-import { generateArtifacts, parametersOf } from '../artifacts/generate.js';
+import { generateArtifacts, parametersOf } from '../artifacts/index.js';
 import { checkKeys, checkSignal, checkWhole, invalid, nameOf } from '../base/errors.js';
 import { later } from '../base/lazy.js';
 import { checkListeners, needSignal, ownOptions } from '../base/own-options.js';
@@ -11,8 +11,8 @@ import { classesOf, examplesOf, fed, ownClasses, replayOf, split } from '../data
 import { SHARED } from '../features/compute.js';
 import { checkBudget } from '../fit/budget.js';
 import { checkCacheFeatures } from '../fit/options.js';
+import { TrainingSession } from '../session/index.js';
 import { INSIDE, namesIn } from '../session/open.js';
-import { TrainingSession } from '../session/training.js';
 import { readSource } from '../sources/source.js';
 import { checkWish, DECIDING, keyOf, TuningCheckpoint } from './checkpoint.js';
 import { scoresOf, take, weightsOf } from './gate.js';

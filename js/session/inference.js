@@ -1,13 +1,21 @@
 /** The session that only infers. */
 
 import { later } from '../base/lazy.js';
-import { checkEngineOptions } from '../engine/options.js';
-import { endProfiling, INSIDE, names, namesIn, needClient, ORT_OPTIONS, open } from './open.js';
+import { endProfiling, INSIDE, names, namesIn } from './open.js';
 import { runGraph } from './run.js';
 
-/** @import { Feeds, Fetches, FetchStructure, RunOptions, SessionOptions, Source } from '../types.js' */
+/** @import { Feeds, Fetches, FetchStructure, RunOptions } from '../types.js' */
 /** @import { GraphInfo, SessionInfo } from '../engine/protocol.js' */
 /** @import { Client } from '../engine/client.js' */
+
+/** @param {Client} client @param {{ info: SessionInfo }} loaded */
+export async function createInference(client, { info }) {
+  const graph = /** @type {GraphInfo} */ (info.model);
+  const maps = [...graph.inputs, ...graph.outputs].some(({ map }) => map)
+    ? await later(() => import('./maps.js'))
+    : undefined;
+  return new InferenceSession(client, info, maps);
+}
 
 export class InferenceSession {
   #client;
@@ -20,7 +28,6 @@ export class InferenceSession {
    * @param {typeof import('./maps.js')} [maps] where inputs or outputs are maps
    */
   constructor(client, info, maps) {
-    needClient(client, 'InferenceSession.create(model)');
     const graph = /** @type {GraphInfo} */ (info.model);
     this.#client = client;
     this.#graph = graph;
@@ -33,16 +40,8 @@ export class InferenceSession {
     this.warnings = info.warnings;
   }
 
-  /** @param {Source} model @param {SessionOptions} [options] */
-  static async create(model, options = {}) {
-    checkEngineOptions('InferenceSession.create', options, ['model'], ORT_OPTIONS);
-    return await open([['model', 'model', model]], options, async (client, { info }) => {
-      const graph = /** @type {GraphInfo} */ (info.model);
-      const maps = [...graph.inputs, ...graph.outputs].some(({ map }) => map)
-        ? await later(() => import('./maps.js'))
-        : undefined;
-      return new InferenceSession(client, info, maps);
-    });
+  static get name() {
+    return 'InferenceSession';
   }
 
   get [INSIDE]() {

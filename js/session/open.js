@@ -68,11 +68,6 @@ export async function readParts(sources, options) {
   return { parts, external: await readExternal(options, parts) };
 }
 
-/** @param {Client | undefined} client @param {string} maker */
-export function needClient(client, maker) {
-  if (!client) throw invalid(`a session is made by await ${maker}, not by new`);
-}
-
 /** @param {Ask} ask @param {GraphName} graph */
 export async function endProfiling(ask, graph) {
   try {

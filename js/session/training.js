@@ -4,24 +4,31 @@ import { askedAt } from '../base/call-site.js';
 import { checkKeys, checkWhole, invalid, nameOf } from '../base/errors.js';
 import { later } from '../base/lazy.js';
 import { bind, check, pack, Tensor } from '../base/tensor.js';
-import { checkEngineOptions } from '../engine/options.js';
-import { endProfiling, INSIDE, names, namesIn, needClient, ORT_OPTIONS, open, PART_NAMES, sourcesOf } from './open.js';
+import { endProfiling, INSIDE, names, namesIn } from './open.js';
 import { PropertyBag } from './properties.js';
 import { PREDICT_OPTIONS, runGraph, STEP_OPTIONS, withSignal } from './run.js';
 
 /**
- * @import { Adapters, AdapterSources, ArtifactSources, CalibrateOptions, CheckpointOptions, CompactSource, Dataset, EvaluateOptions,
+ * @import { Adapters, AdapterSources, CalibrateOptions, CheckpointOptions, Dataset, EvaluateOptions,
  * ExportAdapterOptions, ExportOptions, ExtendOptions, Feeds, Fetches, FetchStructure, FitOptions } from '../types.js'
  */
 /**
- * @import { NumberType, ParameterGroup, ParameterInfo, PredictOptions, RunOptions, StepOptions, TensorLike,
- * TrainingSessionOptions } from '../types.js' */
+ * @import { NumberType, ParameterGroup, ParameterInfo, PredictOptions, RunOptions, StepOptions, TensorLike } from '../types.js' */
 /** @import { Ask, CheckpointFormat, GraphInfo, Protocol, Which } from '../engine/protocol.js' */
 /** @import { Client } from '../engine/client.js' */
 /** @typedef {'exportAdapter' | 'loadAdapter' | 'addAdapter' | 'useAdapter' | 'deleteAdapter'} AdapterMethod */
 /** @import { FitPosition } from '../fit/position.js' */
 
 export const GROUP_KEYS = /** @type {const} */ (['params', 'lrScale', 'weightDecay', 'anchor']);
+
+/** @param {Client} client @param {Protocol['load']['out']} loaded */
+export async function createTraining(client, loaded) {
+  const outside = loaded.info.outside ? await later(() => import('./external-loss.js')) : undefined;
+  const module = loaded.fit ? await later(() => import('../fit/position.js')) : undefined;
+  const adapter = loaded.info.adapters ? await later(() => import('../adapters/adapter.js')) : undefined;
+  const position = module && new module.FitPosition(loaded.fit);
+  return new TrainingSession(client, loaded, outside, position, adapter?.lending);
+}
 
 export class TrainingSession {
   #client;
@@ -41,7 +48,6 @@ export class TrainingSession {
    * @param {typeof import('../adapters/adapter.js').lending} [lending] where there are adapters
    */
   constructor(client, loaded, outside, position, lending = () => () => this.#ask('tell', ['lend_adapter'])) {
-    needClient(client, 'TrainingSession.create(artifacts)');
     const { info, properties, limits } = loaded;
     this.#client = client;
     this.#ask = client.ask;
@@ -63,23 +69,8 @@ export class TrainingSession {
     this.optimizer = /** @type {import('../types.js').TrainingSession['optimizer']} */ (info.optimizer?.type ?? null);
   }
 
-  /** @param {ArtifactSources | CompactSource} artifacts @param {TrainingSessionOptions} [options] */
-  static async create(artifacts, options = {}) {
-    const sources = sourcesOf('TrainingSession.create', artifacts);
-    checkEngineOptions('TrainingSession.create', options, PART_NAMES, [...ORT_OPTIONS, 'bounds']);
-    if (options.bounds !== undefined) (await later(() => import('./bounds.js'))).checkBounds(options.bounds);
-    return await open(sources, options, async (client, loaded) => {
-      const outside = loaded.info.outside ? await later(() => import('./external-loss.js')) : undefined;
-      const module = loaded.fit ? await later(() => import('../fit/position.js')) : undefined;
-      const adapter = loaded.info.adapters ? await later(() => import('../adapters/adapter.js')) : undefined;
-      return new TrainingSession(
-        client,
-        loaded,
-        outside,
-        module && new module.FitPosition(loaded.fit),
-        adapter?.lending,
-      );
-    });
+  static get name() {
+    return 'TrainingSession';
   }
 
   get [INSIDE]() {

@@ -5,6 +5,10 @@ import { later } from '../base/lazy.js';
 /** @import { Versions } from './versions.js' */
 
 export class CheckpointStore {
+  static get name() {
+    return 'CheckpointStore';
+  }
+
   #versions;
 
   /** @param {Versions} versions */

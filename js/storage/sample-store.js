@@ -6,6 +6,10 @@ import { later } from '../base/lazy.js';
 /** @import { Sample, SampleStoreOptions } from '../types.js' */
 
 export class SampleStore {
+  static get name() {
+    return 'SampleStore';
+  }
+
   #samples;
 
   /** @param {Samples} samples */

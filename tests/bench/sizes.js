@@ -14,7 +14,7 @@ const PAGE =
 
 /** page: code of one, of which is counted what it loads at first; scripts: entries to bundle, all counted; wasm: the file the measured page loads. */
 const FILES = {
-  trainlet: { page: PAGE, scripts: [join(root, 'js/engine/worker.js')], wasm: join(root, 'js/engine/trainlet.wasm') },
+  trainlet: { page: PAGE, scripts: [join(root, 'dist/worker.js')], wasm: join(root, 'dist/trainlet.wasm') },
   'ort-graph': {
     scripts: [
       modules('onnxruntime-web/dist/ort.wasm.min.mjs'),

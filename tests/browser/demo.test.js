@@ -5,8 +5,8 @@ import { createHash } from 'node:crypto';
 import { subscribe, unsubscribe } from 'node:diagnostics_channel';
 import { createRequire } from 'node:module';
 import { after, before, test } from 'node:test';
-import { startServer } from '../../js/cli/serve-demo.js';
 import { InferenceSession } from '../../js/index.js';
+import { startServer } from '../../tools/serve-demo.js';
 import { FIRST_LAYOUT, launch, SHAPES, Visitor } from './visitor.js';
 
 const ort = createRequire(import.meta.url)('onnxruntime-web');

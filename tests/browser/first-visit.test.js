@@ -4,7 +4,7 @@ import assert from 'node:assert/strict';
 import { createServer } from 'node:http';
 import { after, before, test } from 'node:test';
 import { setTimeout as pause } from 'node:timers/promises';
-import { startServer } from '../../js/cli/serve-demo.js';
+import { startServer } from '../../tools/serve-demo.js';
 import { BROWSERS } from './new-profiles.js';
 
 const PATIENCE_MS = 60_000;

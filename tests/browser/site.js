@@ -10,6 +10,7 @@ import { launch } from './visitor.js';
 const root = fileURLToPath(new URL('../..', import.meta.url));
 export const FOLDERS = {
   js: path.join(root, 'js'),
+  dist: path.join(root, 'dist'),
   golden: path.join(root, 'tests/golden'),
   bench: path.join(root, 'tests/bench'),
   page: path.join(root, 'tests/browser'),

@@ -5,7 +5,7 @@ import { readFileSync } from 'node:fs';
 import { after, before, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { chromium } from 'playwright-core';
-import { startServer } from '../../js/cli/serve-demo.js';
+import { startServer } from '../../tools/serve-demo.js';
 import { startFirefox } from './firefox.js';
 import { openRepository } from './repository.js';
 import { FIRST_LAYOUT, OPTIONS, Visitor } from './visitor.js';

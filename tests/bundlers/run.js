@@ -3,13 +3,14 @@
 // bundler needs.
 import { execFile, spawn } from 'node:child_process';
 import { createReadStream, existsSync } from 'node:fs';
-import { copyFile, mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { copyFile, mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:http';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { parseArgs, promisify } from 'node:util';
 import { launch } from '../browser/visitor.js';
+import { pack } from '../packed.js';
 
 const HELP = `npm run bundlers -- [options]    builds a page with each bundler and trains in it
   --only NAMES   of vite, vite-dev, webpack, rollup, esbuild, parcel, joined by commas (all)
@@ -22,7 +23,7 @@ const HERE = path.join(ROOT, 'tests/bundlers');
 const HTML =
   '<!doctype html><meta charset="utf-8"><link rel="icon" href="data:,"><script type="module" src="SRC"></script>';
 const PATIENCE_MS = 60_000;
-const COPY = 'cp node_modules/trainlet/js/engine/worker*.js node_modules/trainlet/js/engine/*.wasm dist/';
+const COPY = 'cp node_modules/trainlet/dist/worker*.js node_modules/trainlet/dist/*.wasm dist/';
 
 /**
  * What is installed, where the page stands, what builds it into dist, or what serves it as it is.
@@ -152,12 +153,6 @@ async function tryOne(browser, name, tarball, keep) {
 /** @param {string} folder @param {string} name */
 async function versionOf(folder, name) {
   return JSON.parse(await readFile(path.join(folder, 'node_modules', name, 'package.json'), 'utf8')).version;
-}
-
-/** The package as npm would get it. @param {string} folder */
-async function pack(folder) {
-  await run(`npm pack --ignore-scripts --pack-destination ${folder}`, ROOT);
-  return path.join(folder, (await readdir(folder))[0]);
 }
 
 const { values } = parseArgs({

@@ -2,9 +2,12 @@
 
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
-import { test } from 'node:test';
+import { before, test } from 'node:test';
+import { buildDist } from '../../tools/dist.mjs';
 
 const wanted = JSON.parse(readFileSync(new URL('../golden/examples.json', import.meta.url), 'utf8'));
+
+before(buildDist); // the examples import the package by its name
 
 for (const [name, file] of Object.entries({
   contrastive: 'contrastive.mjs',

@@ -1,19 +1,15 @@
 // The calls that fineTune makes: which layers learn, how long and how fast, what is judged, and where it goes on.
 
 import assert from 'node:assert/strict';
+import { getEventListeners } from 'node:events';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, beforeEach, mock, test } from 'node:test';
+import { Core } from '../../js/engine/core.js';
 import { check, fineTune, tune } from '../../js/fine-tune/fine-tune.js';
-import {
-  CheckpointStore,
-  FeatureStore,
-  generateArtifacts,
-  parametersOf,
-  Tensor,
-  TrainingSession,
-} from '../../js/index.js';
+import { CheckpointStore, FeatureStore, Tensor } from '../../js/index.js';
+import { TrainingSession } from '../../js/session/training.js';
 import { attribute, info, message, tensor } from '../bench/models/onnx_file.js';
 import { clusters, golden } from './clusters.js';
 
@@ -31,7 +27,8 @@ after(() => rmSync(folder, { recursive: true }));
 
 // ── what it asks for ──
 
-let fits, groups, released, artifacts;
+let fits, groups, released, artifacts, heard;
+const make = Core.prototype.artifacts;
 const real = Object.fromEntries(
   ['fit', 'setParameterGroups', 'release'].map((name) => [name, TrainingSession.prototype[name]]),
 );
@@ -41,11 +38,16 @@ let fitting;
 /** Learns nothing: what it was asked for is what counts. */
 const idle = async () => ({ epochs: [] });
 beforeEach(() => {
-  [fits, groups, released, fitting] = [[], [], [], real.fit];
+  [fits, groups, released, fitting, artifacts, heard] = [[], [], [], real.fit];
   mock.restoreAll();
   mock.method(TrainingSession.prototype, 'fit', async function (examples, options) {
     fits.push({ trains: trainsIn(this), rows: Object.values(examples.inputs)[0].dims[0], options, session: this });
     return await fitting.call(this, examples, options);
+  });
+  mock.method(Core.prototype, 'artifacts', function (asked) {
+    artifacts = asked;
+    heard?.();
+    return make.call(this, asked);
   });
   mock.method(TrainingSession.prototype, 'setParameterGroups', async function (all) {
     groups.push(all);
@@ -56,30 +58,31 @@ beforeEach(() => {
     return await real.release.call(this);
   });
 });
-const makers = {
-  parametersOf,
-  generateArtifacts: async (model, options) => {
-    artifacts = options;
-    return await generateArtifacts(model, options);
-  },
-};
 const run = async (options = {}, given = points, model = mlp) =>
-  await fineTune(makers, model, given, { engine, epochs: 1, ...options });
+  await fineTune(model, given, { engine, epochs: 1, ...options });
+/** What the engine is asked for by generateArtifacts: each setting, those that come several times as arrays. */
+function settings() {
+  /** @type {Record<string, string | string[]>} */
+  const all = {};
+  for (const [key, value] of artifacts.settings) all[key] = key in all ? [all[key], value].flat() : value;
+  return all;
+}
 const valuesOf = async (session) => (await session.getContiguousParameters(false)).data.slice();
 const FC = (n) => [`fc${n}.weight`, `fc${n}.bias`];
 const HEAD = ['head.weight', 'head.bias'];
 
 test('by default a new head learns alone', async () => {
   const { session, report } = await run({ epochs: undefined });
-  const { loss, optimizer, head } = artifacts;
-  assert.deepEqual(
-    [loss, optimizer, head],
-    [
-      { type: 'cross-entropy', labelSmoothing: 0.1, sampleWeights: true },
-      { type: 'adamw', lr: 1e-3, weightDecay: 1e-4 },
-      { classes: names },
-    ],
-  );
+  assert.deepEqual(settings(), {
+    maxMemoryBytes: '0',
+    'loss.type': 'cross-entropy',
+    'loss.labelSmoothing': '0.1',
+    'loss.sampleWeights': '1',
+    'optimizer.type': 'adamw',
+    'optimizer.lr': '0.001',
+    'optimizer.weightDecay': '0.0001',
+    'head.classes': names,
+  });
   const [{ trains, rows, options }, ...more] = fits;
   assert.deepEqual([trains, rows, more, groups], [HEAD, 40, [], []]);
   const { epochs, batchSize, dropLast, seed, classWeight, schedule, earlyStopping, resume } = options;
@@ -114,6 +117,10 @@ test('options take the place of the defaults', async () => {
   const listeners = Object.fromEntries(['onCheckpoint', 'onPause', 'onResume'].map((name) => [name, () => {}]));
   const { signal } = new AbortController();
   const given = { epochs: 61, batchSize: 20, dropLast: true, patience: 3, seed: 7, lr: 0.01, labelSmoothing: 0.3 };
+  let listens = 0;
+  heard = () => {
+    listens = getEventListeners(signal, 'abort').length;
+  };
   const { report } = await run({
     ...given,
     ...listeners,
@@ -124,8 +131,10 @@ test('options take the place of the defaults', async () => {
   });
   const [{ options, rows }] = fits;
   assert.deepEqual([rows, report.examples], [30, { trained: 30, heldOut: 20 }]);
-  assert.deepEqual([artifacts.head, artifacts.loss.labelSmoothing], [{ classes: names, hidden: 4 }, 0.3]);
-  assert.deepEqual([artifacts.optimizer.lr, artifacts.signal, options.signal], [0.01, signal, signal]);
+  const asked = settings();
+  assert.deepEqual([asked['head.classes'], asked['head.hidden'], asked['loss.labelSmoothing']], [names, '4', '0.3']);
+  assert.deepEqual([asked['optimizer.lr'], options.signal], ['0.01', signal]);
+  assert.ok(listens > 0, 'the signal stops the making of artifacts, too');
   assert.deepEqual(options.schedule, { type: 'cosine', lr: 0.01, warmup: 4 }); // a twentieth of 61 steps
   assert.deepEqual([options.earlyStopping.patience, options.cacheFeatures], [3, false]);
   for (const key of ['epochs', 'batchSize', 'dropLast', 'seed']) assert.equal(options[key], given[key], key);
@@ -159,7 +168,11 @@ test('layers below the head learn after it, slower and shorter, drawn to the bas
 test('a model that keeps its outputs learns as a whole, or its last layers do', async () => {
   fitting = idle;
   const whole = await run({ epochs: undefined, head: false }, data);
-  assert.deepEqual([artifacts.head, whole.report.phases.map(({ name }) => name)], [undefined, ['layers']]);
+  assert.ok(!Object.keys(settings()).some((key) => key.startsWith('head')));
+  assert.deepEqual(
+    whole.report.phases.map(({ name }) => name),
+    ['layers'],
+  );
   const [{ trains, options }] = fits;
   assert.deepEqual(trains.toSorted(), [...FC(1), ...FC(2), ...FC(3)].toSorted());
   assert.deepEqual(
@@ -438,16 +451,16 @@ test('what other calls saved under the name is removed where that is asked for',
   const store = await CheckpointStore.open({ directory: join(folder, 'others'), keep: 9 });
   const tuned = async (alone) => {
     await store.save('run', new Uint8Array(9));
-    return await tune(makers, mlp, points, { engine, epochs: 1, checkpoint: { store, name: 'run' } }, alone);
+    return await tune(mlp, points, { engine, epochs: 1, checkpoint: { store, name: 'run' } }, alone);
   };
   const beside = await tuned(undefined);
   assert.deepEqual([beside.removed, (await store.versions('run')).length], [0, 2]);
   const alone = await tuned(true);
   assert.deepEqual([alone.removed, (await store.versions('run')).length], [3, 1]);
   assert.match(alone.key, /^[0-9a-f]{64}$/);
-  const { key, removed } = await tune(makers, mlp, points, { engine, epochs: 1 }, true);
+  const { key, removed } = await tune(mlp, points, { engine, epochs: 1 }, true);
   assert.deepEqual([key, removed], [undefined, undefined]);
-  assert.equal((await tune(makers, mlp, points, { engine, epochs: 1 })).removed, 0);
+  assert.equal((await tune(mlp, points, { engine, epochs: 1 })).removed, 0);
 });
 
 test('a call that fails leaves no session open', async () => {
@@ -464,7 +477,7 @@ test('a call that fails leaves no session open', async () => {
 });
 
 test('options that cannot be are refused before anything is read', async () => {
-  const none = { parametersOf, generateArtifacts: () => assert.fail('the model is read') };
+  const none = 'there-is-none.onnx'; // source-unreadable where it is read
   const whole = (name, least) => `fineTune: ${name} must be a whole number of at least ${least}, not`;
   for (const [options, message] of [
     [{ epochs: 0 }, `${whole('epochs', 1)} 0`],
@@ -490,7 +503,7 @@ test('options that cannot be are refused before anything is read', async () => {
     [{ onCheckpoint: 1 }, 'fineTune: onCheckpoint must be a function, not 1'],
     [{ signal: {} }, 'signal must be an AbortSignal, not an Object'],
   ])
-    await assert.rejects(fineTune(none, mlp, points, { engine, ...options }), { code: 'invalid-argument', message });
+    await assert.rejects(fineTune(none, points, { engine, ...options }), { code: 'invalid-argument', message });
   for (const fits of [
     {},
     { lastLayers: 0, lr: 1e-9, anchor: 0, validation: 0 },
@@ -498,9 +511,10 @@ test('options that cannot be are refused before anything is read', async () => {
   ])
     assert.doesNotThrow(() => check(fits));
   assert.throws(() => check({ epoch: 3 }), { message: /^fineTune: there is no option 'epoch'/ });
-  await assert.rejects(fineTune(none, mlp, { ...points, labels: points.labels.map(() => 'a') }), {
+  await assert.rejects(fineTune(mlp, { ...points, labels: points.labels.map(() => 'a') }), {
     message: /two classes at least, there is a$/,
   });
+  assert.equal(artifacts, undefined, 'nothing was made of the model');
 });
 
 test('a model whose batch is fixed is refused by its input', async () => {

@@ -6,9 +6,9 @@ import { mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSyn
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { before, test } from 'node:test';
+import { SharedFeatures } from '../../js/fine-tune/shared-features.js';
 import { fineTune, generateArtifacts, parametersOf, SampleStore, Tensor, TrainingSession } from '../../js/index.js';
 import { root } from '../../wasm/tools.mjs';
-import { SharedFeatures } from '../../js/fine-tune/shared-features.js';
 import { golden } from './clusters.js';
 import { accuracyOf, DIGITS, foreign, pick, readerOfDigits } from './hands.js';
 

@@ -5,8 +5,8 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import ort from 'onnxruntime-web-1.30';
-import { generateArtifacts, Tensor, TrainingSession, TrainletError } from '../../js/index.js';
 import { readSafetensors } from '../../js/formats/safetensors.js';
+import { generateArtifacts, Tensor, TrainingSession, TrainletError } from '../../js/index.js';
 import { root } from '../../wasm/tools.mjs';
 
 const HERE = { worker: false, threads: 1 };

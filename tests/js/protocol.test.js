@@ -9,7 +9,7 @@ import { TrainletError } from '../../js/base/errors.js';
 import { Client } from '../../js/engine/client.js';
 import { serve } from '../../js/engine/serve.js';
 import { portLine } from '../../js/engine/transport-inline.js';
-import { TrainingSession } from '../../js/session/training.js';
+import { TrainingSession } from '../../js/session/index.js';
 import { examples, FakeEngine } from './fake-engine.js';
 
 const NOTHING = new Uint8Array(1);

@@ -1,14 +1,14 @@
-/** README's first example runs as it is pasted, in a fresh folder with the package, and the model in it is this one. */
+/** README's first example runs as it is pasted, in a fresh folder with the packed package; the model in it is this one. */
 
 import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
-import { mkdir, mkdtemp, readFile, rm, symlink, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { readFile, writeFile } from 'node:fs/promises';
 import path from 'node:path';
-import { test } from 'node:test';
+import { after, before, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { info, message, node, tensor } from '../bench/models/onnx_file.js';
 import { batchUnit } from '../golden/recipe.js';
+import { installPacked } from '../packed.js';
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url));
 const HIDDEN = 8;
@@ -40,21 +40,21 @@ const readme = await readFile(path.join(ROOT, 'README.md'), 'utf8');
 const [, example] = /^```js\n(.*?)^```/ms.exec(readme) ?? [];
 const encoded = [...example.matchAll(/^ {4}'([\w+/=]+)'/gm)].map(([, piece]) => piece).join('');
 
-/** In a fresh folder with the package. @param {string} program */
+/** In a fresh folder with the package. */
+let stranger;
+before(async () => {
+  stranger = await installPacked();
+});
+after(() => stranger?.remove());
+
+/** @param {string} program */
 async function runPasted(program) {
-  const folder = await mkdtemp(path.join(tmpdir(), 'trainlet-readme-'));
-  try {
-    await mkdir(path.join(folder, 'node_modules'));
-    await symlink(ROOT, path.join(folder, 'node_modules', 'trainlet'), 'junction');
-    await writeFile(path.join(folder, 'example.mjs'), program);
-    return await new Promise((resolve) => {
-      execFile(process.execPath, ['example.mjs'], { cwd: folder }, (error, stdout, stderr) =>
-        resolve({ code: error?.code ?? 0, stdout, stderr }),
-      );
-    });
-  } finally {
-    await rm(folder, { recursive: true });
-  }
+  await writeFile(path.join(stranger.folder, 'example.mjs'), program);
+  return await new Promise((resolve) => {
+    execFile(process.execPath, ['example.mjs'], { cwd: stranger.folder }, (error, stdout, stderr) =>
+      resolve({ code: error?.code ?? 0, stdout, stderr }),
+    );
+  });
 }
 
 test('the first example of README.md runs as pasted and learns', { timeout: 60_000 }, async () => {

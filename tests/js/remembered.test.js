@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import { readdirSync, readFileSync } from 'node:fs';
 import { afterEach, test } from 'node:test';
-import { startServer } from '../../js/cli/serve-demo.js';
+import { startServer } from '../../tools/serve-demo.js';
 import { remembered, rememberedList, setRemembered } from '../../web-demo/remembered.js';
 
 const DEMO = new URL('../../web-demo/', import.meta.url);

@@ -8,6 +8,7 @@ import path from 'node:path';
 import { test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { Tensor } from '../../js/index.js';
+import { buildDist } from '../../tools/dist.mjs';
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url));
 const page = await readFile(path.join(ROOT, 'docs/guides/samples.md'), 'utf8');
@@ -32,6 +33,7 @@ test('the examples of a picture and a sound', async () => {
 });
 
 test('the program prints what it says', async () => {
+  await buildDist();
   const folder = await mkdtemp(path.join(tmpdir(), 'trainlet-docs-'));
   try {
     await mkdir(path.join(folder, 'node_modules'));

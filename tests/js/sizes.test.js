@@ -44,5 +44,6 @@ test('growth of 2 % is told with the functions that grew, less is not', () => {
 
 test('a limit holds whatever the table says, and a row must be in it', () => {
   assert.match(complaintOf({ name: 'page', most: 399 }, before, before), /^page has 400 bytes by brotli; at most 399/);
+  assert.match(complaintOf({ name: 'page', mostFiles: 0 }, before, before), /^page is 1 files; at most 0 are allowed/);
   assert.match(complaintOf({ name: 'page' }, before, undefined), /^page is not in the table: npm run sizes -- --take$/);
 });

@@ -1,18 +1,31 @@
-// The JavaScript that a page loads: minified by a bundler, or the files as they are where there is no bundler.
+// The JavaScript of dist/ that a page loads: minified by a bundler, or the files as they are where there is no bundler.
 
-import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { build } from 'esbuild';
+import { buildDist } from '../../tools/dist.mjs';
 import { root } from '../../wasm/tools.mjs';
 
-const OPTIONS = { absWorkingDir: root, bundle: true, format: 'esm', write: false, metafile: true, outdir: 'out' };
+let building;
+/** dist/ as it is to be now. @returns {Promise<Map<string, Uint8Array>>} */
+export const built = () => (building ??= buildDist());
+
+const OPTIONS = {
+  logOverride: { 'ignored-bare-import': 'silent' }, // as for users, for whom the package is in node_modules
+  absWorkingDir: root,
+  bundle: true,
+  format: 'esm',
+  write: false,
+  metafile: true,
+  outdir: 'out',
+};
 
 /** The bundler's output for a page of `code`, which imports the package by its name. */
 async function bundled(code) {
+  await built();
   const named = {
     name: 'the package by its name',
     setup: ({ onResolve }) =>
-      onResolve({ filter: /^trainlet$/ }, () => ({ path: join(root, 'js/index.js'), sideEffects: false })),
+      onResolve({ filter: /^trainlet$/ }, () => ({ path: join(root, 'dist/index.js'), sideEffects: false })),
   };
   const stdin = { contents: code, resolveDir: root, sourcefile: 'page.js' };
   const { outputFiles, metafile } = await build({ ...OPTIONS, stdin, minify: true, splitting: true, plugins: [named] });
@@ -44,24 +57,36 @@ export const loadedInAll = async (code) => measured(Object.values(await bundled(
 
 /** @returns files, and the bytes of each module in them */
 function measured(outputs) {
-  const parts = {};
-  for (const { inputs } of outputs)
-    for (const [module, { bytesInOutput }] of Object.entries(inputs))
-      parts[module] = (parts[module] ?? 0) + bytesInOutput;
-  return { files: outputs.map(({ bytes }) => bytes), parts };
+  const parts = outputs.flatMap(({ inputs }) =>
+    Object.entries(inputs).map(([module, { bytesInOutput }]) => [module, bytesInOutput]),
+  );
+  return { files: outputs.map(({ bytes }) => bytes), parts: summed(parts) };
 }
 
-/** The files that a page loads at first without a bundler: an entry, as it is, and what it imports. */
-export async function withoutBundler(entry) {
-  const { metafile } = await build({ ...OPTIONS, entryPoints: [entry], external: ['node:*'], splitting: true });
-  const modules = new Set();
-  const visit = (path) => {
-    if (modules.has(path)) return;
-    modules.add(path);
-    for (const { path: imported, kind } of metafile.inputs[path].imports)
-      if (kind === 'import-statement' && metafile.inputs[imported]) visit(imported);
+/** The files of dist/ that a page loads without a bundler: one, and those that it imports without being asked. */
+export async function withoutBundler(...entries) {
+  const dist = await built();
+  const names = new Set();
+  const visit = (name) => {
+    if (names.has(name)) return;
+    names.add(name);
+    for (const [, imported] of textOf(dist.get(name)).matchAll(STATIC_IMPORT)) visit(imported);
   };
-  visit(entry);
-  const files = [...modules].map((path) => readFileSync(join(root, path)));
-  return { files, parts: Object.fromEntries([...modules].map((path, i) => [path, files[i].length])) };
+  entries.forEach(visit);
+  const files = [...names].map((name) => dist.get(name));
+  return { files, parts: summed([...names].map((name, i) => [name, files[i].length])) };
 }
+
+/** Bytes by module; all chunks are one, for their names change with their contents. */
+function summed(all) {
+  const parts = {};
+  for (const [module, bytes] of all) {
+    const name = module.replace(HASH, '');
+    parts[name] = (parts[name] ?? 0) + bytes;
+  }
+  return parts;
+}
+
+const textOf = (bytes) => new TextDecoder().decode(bytes);
+const STATIC_IMPORT = /(?:\bfrom|\bimport)"\.\/([^"]+)"/g;
+const HASH = /(?<=\bchunk)-\w{8}(?=\.js$)/;

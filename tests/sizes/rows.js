@@ -1,12 +1,12 @@
 // What is weighed: a row is a name and how to get its files, with the parts that are named when it grew. `most` is the
-// number of brotli's bytes that it must not exceed, whatever the table says.
+// number of brotli's bytes that it must not exceed, whatever the table says, `mostFiles` that of files.
 
 import { execFileSync } from 'node:child_process';
 import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { basename, join } from 'node:path';
 import { root } from '../../wasm/tools.mjs';
-import { loadedAtFirst, loadedInAll, withoutBundler } from './javascript.js';
+import { built, loadedAtFirst, loadedInAll, withoutBundler } from './javascript.js';
 import { functionSizes } from './wasm-functions.js';
 
 const read = (file) => readFileSync(join(root, file));
@@ -37,6 +37,7 @@ function importedBy(folder, name, found = new Set()) {
 
 /** With the engine that is shrunk for its one model. */
 async function minimalPage() {
+  await built();
   const folder = mkdtempSync(join(tmpdir(), 'trainlet-sizes-'));
   try {
     execFileSync(process.execPath, [join(root, 'examples/minimal/build.mjs'), folder], { stdio: 'pipe' });
@@ -56,17 +57,27 @@ export const ROWS = [
   wasm('js/engine/trainlet-threads.wasm', 'build/wasm'),
   wasm('js/engine/trainlet-relaxed.wasm', 'build/relaxed'),
   wasm('js/engine/trainlet-threads-relaxed.wasm', 'build/relaxed'),
-  file('js/engine/worker.js'),
+  { name: 'dist/worker.js', measure: () => withoutBundler('worker.js') },
   { name: 'a page of TrainingSession and Tensor, at first', measure: () => loadedAtFirst(FIRST) },
   {
     name: 'the same with its worker',
     most: 16.9 * 1024,
     measure: async () => {
       const { files } = await loadedAtFirst(FIRST);
-      return { files: [...files, read('js/engine/worker.js')], parts: {} };
+      return { files: [...files, (await built()).get('worker.js')], parts: {} };
     },
   },
   { name: 'a page of everything, all that it may load', measure: () => loadedInAll(ALL) },
   { name: 'examples/minimal: what its page loads at first', measure: minimalPage },
-  { name: 'js/index.js without a bundler, at first', measure: () => withoutBundler('js/index.js') },
+  {
+    name: 'a page without a bundler: dist/index.js and worker',
+    most: 14 * 1024,
+    mostFiles: 4,
+    measure: () => withoutBundler('index.js', 'worker.js'),
+  },
+  {
+    name: "the same, with the sessions' methods, which come while the wasm does",
+    measure: () => withoutBundler('index.js', 'worker.js', 'methods.js'),
+  },
+  { name: 'dist/trainlet.min.js', measure: () => withoutBundler('trainlet.min.js') },
 ];

@@ -28,14 +28,15 @@ export async function weigh({ measure }) {
 }
 
 /** What is wrong with a row, in a sentence; '' where nothing is. */
-export function complaintOf({ name, most = Infinity }, now, before) {
+export function complaintOf({ name, most = Infinity, mostFiles = Infinity }, now, before) {
   if (!before) return `${name} is not in the table: npm run sizes -- --take`;
   const grown = KINDS.filter((kind) => now[kind] >= before[kind] * (1 + GROWTH));
   const tooMuch = now.brotli > most ? [`${name} has ${now.brotli} bytes by brotli; at most ${most} are allowed`] : [];
   const tooFast = grown.map(
     (kind) => `${name} grew by ${percent(now[kind], before[kind])} (${kind}: ${before[kind]} → ${now[kind]} bytes)`,
   );
-  const told = [...tooMuch, ...tooFast];
+  const tooMany = now.files > mostFiles ? [`${name} is ${now.files} files; at most ${mostFiles} are allowed`] : [];
+  const told = [...tooMuch, ...tooMany, ...tooFast];
   return told.length ? [...told, ...partsThatGrew(now.parts, before.parts), TAKEN_OVER].join('\n') : '';
 }
 

@@ -8,6 +8,7 @@ import { createHash } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import { setFlagsFromString } from 'node:v8';
 import { sentenceOf, TrainletError } from '../../base/errors.js';
+import { engineFile } from '../../engine/files.js';
 import { cut } from './cut.js';
 import { FEATURES } from './features.js';
 import { readImage } from './image.js';
@@ -50,7 +51,7 @@ export class Build {
 
   /** One of the package's own. @param {string} name such as trainlet.wasm @param {Uint8Array} [other] in its place */
   static async read(name, other) {
-    const bytes = other ?? (await readFile(new URL(`../../engine/${name}`, import.meta.url)));
+    const bytes = other ?? (await readFile(engineFile(name)));
     const layouts = JSON.parse(await readFile(new URL('layouts.json', import.meta.url), 'utf8'));
     const sha256 = createHash('sha256').update(bytes).digest('hex');
     const layout = layouts[name];

@@ -2,15 +2,15 @@
 
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { CheckpointStore, generateArtifacts, TrainingSession, TrainletError } from '../index.js';
-import { readArrays } from './arrays.js';
-import { writeWhole } from './files.js';
-import { stoppable } from './interrupt.js';
-import { readOptions, wholeNumber } from './options.js';
-import { duration, Progress, percent } from './progress.js';
-import { runMain, UsageError } from './run-main.js';
+import { readArrays } from '../js/cli/arrays.js';
+import { writeWhole } from '../js/cli/files.js';
+import { stoppable } from '../js/cli/interrupt.js';
+import { readOptions, wholeNumber } from '../js/cli/options.js';
+import { duration, Progress, percent } from '../js/cli/progress.js';
+import { runMain, UsageError } from '../js/cli/run-main.js';
+import { say } from '../js/cli/terminal.js';
+import { CheckpointStore, generateArtifacts, TrainingSession, TrainletError } from '../js/index.js';
 import { startServer } from './serve-demo.js';
-import { say } from './terminal.js';
 
 const HELP = `npm start -- [--epochs N] [--no-serve] [--port P]
 Trains a convolutional network on the 60,000 digits of MNIST, tests it on 10,000 others, then serves the web demo.
@@ -19,8 +19,8 @@ Trains a convolutional network on the 60,000 digits of MNIST, tests it on 10,000
   --no-serve    end after the training
   --port P      of the demo (8080, or any free one if that is taken)
 `;
-const MODEL = new URL('../../tests/golden/w2.onnx', import.meta.url);
-const OUT = fileURLToPath(new URL('../../build/', import.meta.url));
+const MODEL = new URL('../tests/golden/w2.onnx', import.meta.url);
+const OUT = fileURLToPath(new URL('../build/', import.meta.url));
 const INPUTS = [
   { name: 'input', type: 'float32', dims: ['N', 1, 28, 28] },
   { name: 'labels', type: 'int64', dims: ['N'] },

@@ -1,0 +1,78 @@
+/** The sessions as pages import them. Their methods are loaded while the engine is: nobody can call them before. */
+
+import { invalid } from '../base/errors.js';
+import { later } from '../base/lazy.js';
+import { checkEngineOptions } from '../engine/options.js';
+import { INSIDE, ORT_OPTIONS, open, PART_NAMES, sourcesOf } from './open.js';
+
+/**
+ * @import { ArtifactSources, CompactSource, SessionOptions, Source, TrainingSessionOptions } from '../types.js'
+ * @typedef {import('./training.js').TrainingSession} TrainingSession
+ * @typedef {import('./inference.js').InferenceSession} InferenceSession
+ */
+
+function loadMethods() {
+  const loading = later(() => import('./methods.js'));
+  loading.catch(() => {}); // told when it is awaited
+  return loading;
+}
+
+/** @param {string} maker */
+const notByNew = (maker) => invalid(`a session is made by await ${maker}, not by new`);
+
+class TrainingDoor {
+  constructor() {
+    throw notByNew('TrainingSession.create(artifacts)');
+  }
+
+  /** @param {ArtifactSources | CompactSource} artifacts @param {TrainingSessionOptions} [options] */
+  static async create(artifacts, options = {}) {
+    const sources = sourcesOf('TrainingSession.create', artifacts);
+    checkEngineOptions('TrainingSession.create', options, PART_NAMES, [...ORT_OPTIONS, 'bounds']);
+    const methods = loadMethods();
+    if (options.bounds !== undefined) (await methods).checkBounds(options.bounds);
+    return await open(sources, options, async (...given) => (await methods).createTraining(...given));
+  }
+
+  /** @param {any} session @returns {session is TrainingSession} */
+  static [Symbol.hasInstance](session) {
+    return Boolean(session?.[INSIDE]?.info.train);
+  }
+
+  static get name() {
+    return 'TrainingSession';
+  }
+}
+
+class InferenceDoor {
+  constructor() {
+    throw notByNew('InferenceSession.create(model)');
+  }
+
+  /** @param {Source} model @param {SessionOptions} [options] */
+  static async create(model, options = {}) {
+    checkEngineOptions('InferenceSession.create', options, ['model'], ORT_OPTIONS);
+    const methods = loadMethods();
+    return await open([['model', 'model', model]], options, async (...given) =>
+      (await methods).createInference(...given),
+    );
+  }
+
+  /** @param {any} session @returns {session is InferenceSession} */
+  static [Symbol.hasInstance](session) {
+    return Boolean(session?.[INSIDE]?.info.model);
+  }
+
+  static get name() {
+    return 'InferenceSession';
+  }
+}
+
+export const TrainingSession =
+  /** @type {typeof TrainingDoor & { prototype: TrainingSession, new (): TrainingSession }} */ (
+    /** @type {unknown} */ (TrainingDoor)
+  );
+export const InferenceSession =
+  /** @type {typeof InferenceDoor & { prototype: InferenceSession, new (): InferenceSession }} */ (
+    /** @type {unknown} */ (InferenceDoor)
+  );

@@ -1,0 +1,32 @@
+// The package as npm would get it, installed in a fresh folder.
+
+import { execFile } from 'node:child_process';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
+import { buildDist } from '../tools/dist.mjs';
+
+const ROOT = fileURLToPath(new URL('..', import.meta.url));
+const execute = promisify(execFile);
+const QUIET = ['--no-audit', '--no-fund', '--loglevel', 'error'];
+
+/** Builds dist/ and packs it. @param {string} folder @returns {Promise<string>} the tarball in it */
+export async function pack(folder) {
+  await buildDist();
+  const { stdout } = await execute('npm', ['pack', '--ignore-scripts', '--json', '--pack-destination', folder], {
+    cwd: ROOT,
+    maxBuffer: 1 << 26,
+  });
+  return path.join(folder, JSON.parse(stdout)[0].filename);
+}
+
+/** A folder in which the packed package is installed, as a stranger has it. */
+export async function installPacked() {
+  const folder = await mkdtemp(path.join(tmpdir(), 'trainlet-packed-'));
+  await writeFile(path.join(folder, 'package.json'), '{ "name": "stranger", "private": true, "type": "module" }\n');
+  const tarball = await pack(folder);
+  await execute('npm', ['install', '--offline', '--omit=optional', ...QUIET, tarball], { cwd: folder });
+  return { folder, remove: () => rm(folder, { recursive: true, maxRetries: 3 }) };
+}

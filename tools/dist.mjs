@@ -1,0 +1,192 @@
+// Builds dist/, the package as npm ships it: index.js and its chunks, the worker in one file, trainlet.min.js, the
+// command line, and the wasm files beside them. Files that did not change are left alone.
+//
+//   node tools/dist.mjs
+
+import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { basename, dirname, join, relative } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { build } from 'esbuild';
+
+const root = fileURLToPath(new URL('..', import.meta.url));
+/** Its modules are one chunk: a page loads all of them before it has a session. */
+const PAGE = 'js/index.js';
+const GROUPS = [PAGE, 'js/session/methods.js'];
+/** Each is one file without imports: one request. */
+const WORKERS = ['js/engine/worker-browser.js', 'js/engine/worker-node.js', 'js/data/worker-augment.js'];
+const NAMES = { 'js/engine/worker-browser.js': 'worker' };
+/** What stands in for Node's files in a browser (package.json, "browser"). */
+const NOT_IN_BROWSERS = 'js/sources/not-in-browsers.js';
+const NODES = ['js/storage/folder.js', 'js/sources/file.js', 'js/engine/transport-node.js'];
+const COPIED = [
+  ...['', '-threads', '-relaxed', '-threads-relaxed'].map((kind) => `js/engine/trainlet${kind}.wasm`),
+  ...['features.json', 'layouts.json'].map((name) => `js/cli/shrink/${name}`),
+];
+const OPTIONS = {
+  absWorkingDir: root,
+  outdir: 'dist',
+  bundle: true,
+  format: 'esm',
+  platform: 'neutral', // package.json's map for browsers is the user's
+  target: 'es2022',
+  minify: true,
+  sourcemap: true,
+  write: false,
+  metafile: true,
+  external: ['node:*'],
+  logLevel: 'warning',
+  logOverride: { 'ignored-bare-import': 'silent' },
+};
+
+/** @returns {Promise<Map<string, Uint8Array>>} by name: what is in dist/ after it */
+export async function buildDist() {
+  const files = new Map(COPIED.map((file) => [basename(file), readFileSync(join(root, file))]));
+  const workers = await outputsOf({ entryPoints: WORKERS.map(named) });
+  const chunks = await chunksOf();
+  const code = { 'worker.js': text(workers, 'worker.js'), 'worker-augment.js': text(workers, 'worker-augment.js') };
+  const alone = await outputsOf({
+    entryPoints: [{ in: PAGE, out: 'trainlet.min' }],
+    plugins: [withoutNode, withWorkers(code)],
+  });
+  const commands = { entryPoints: [{ in: 'js/cli/index.js', out: 'cli' }], minify: false, sourcemap: false };
+  for (const outputs of [workers, chunks, alone, await outputsOf({ ...commands, platform: 'node' })])
+    for (const [name, bytes] of outputs) files.set(name, bytes);
+  writeFiles(join(root, 'dist'), files);
+  return files;
+}
+
+const text = (/** @type {Map<string, Uint8Array>} */ outputs, /** @type {string} */ name) =>
+  new TextDecoder().decode(outputs.get(name)).replace(/\n\/\/# sourceMappingURL.*\n$/, '');
+
+/** @param {import('esbuild').BuildOptions} options */
+async function outputsOf(options) {
+  const { outputFiles = [] } = await build({ ...OPTIONS, .../** @type {any} */ (options) });
+  return new Map(outputFiles.map(({ path, contents }) => [basename(path), contents]));
+}
+
+/** @param {string} module @returns {{ in: string, out: string }} */
+const named = (module) => ({ in: module, out: NAMES[module] ?? basename(module, '.js') });
+
+/**
+ * index.js and what it loads later. esbuild puts a module that several entries reach into a chunk of its own for each
+ * set of entries; here each lazily loaded module reaches the whole of a group where it reaches a part of it, so that the
+ * group stays one chunk.
+ */
+async function chunksOf() {
+  const { inputs } = /** @type {any} */ ((await build({ ...OPTIONS, entryPoints: [PAGE], splitting: true })).metafile);
+  const lazy = lazyModules(inputs);
+  const entries = [PAGE, NOT_IN_BROWSERS, ...lazy];
+  /** @type {Map<string, string[]>} */
+  const added = new Map();
+  for (const entry of lazy) {
+    const reached = reachedFrom(inputs, entry);
+    const shared = GROUPS.filter(
+      (group, i) => group !== entry && meets(reached, ownOf(inputs, GROUPS.slice(0, i), group)),
+    );
+    if (shared.length) added.set(entry, shared);
+  }
+  const names = entries.map((module) => ({ in: module, out: nameAmong(entries, module) }));
+  // Node prints the line that throws
+  return await outputsOf({ entryPoints: names, splitting: true, lineLimit: 400, plugins: [alsoImporting(added)] });
+}
+
+/** @param {string[]} all @param {string} module its file's name, with its folder's where there are two */
+function nameAmong(all, module) {
+  const { out } = named(module);
+  const isAlone = all.every((other) => other === module || named(other).out !== out);
+  return isAlone ? out : `${basename(dirname(module))}-${out}`;
+}
+
+/** @typedef {Record<string, { imports: { path: string, kind: string, external?: boolean }[] }>} Inputs */
+
+/** @param {Inputs} inputs */
+function lazyModules(inputs) {
+  const imports = Object.values(inputs).flatMap(({ imports: all }) => all);
+  const lazy = imports.filter(({ kind, external }) => kind === 'dynamic-import' && !external);
+  return [...new Set(lazy.map(({ path }) => path))].sort();
+}
+
+/** The modules that are loaded with one. @param {Inputs} inputs @param {string} module @param {Set<string>} [found] */
+function reachedFrom(inputs, module, found = new Set()) {
+  if (found.has(module)) return found;
+  found.add(module);
+  for (const { path, kind, external } of inputs[module].imports)
+    if (kind === 'import-statement' && !external) reachedFrom(inputs, path, found);
+  return found;
+}
+
+/** The modules of a group that are in none before it. @param {Inputs} inputs @param {string[]} before @param {string} group */
+function ownOf(inputs, before, group) {
+  const others = before.map((other) => reachedFrom(inputs, other));
+  return new Set([...reachedFrom(inputs, group)].filter((module) => !others.some((other) => other.has(module))));
+}
+
+/** @param {Set<string>} a @param {Set<string>} b */
+const meets = (a, b) => [...a].some((module) => b.has(module));
+
+/** Modules with more imports than they are written with. @param {Map<string, string[]>} added @returns {import('esbuild').Plugin} */
+const alsoImporting = (added) => ({
+  name: 'also importing',
+  setup({ onLoad }) {
+    onLoad({ filter: /\.js$/ }, ({ path }) => {
+      const more = added.get(relative(root, path).replaceAll('\\', '/'));
+      if (!more) return undefined;
+      const imports = more.map((module) => `import ${JSON.stringify(join(root, module))};`).join('');
+      return { contents: `${readFileSync(path, 'utf8')}${imports}`, loader: 'js' };
+    });
+  },
+});
+
+/** For browsers alone. @type {import('esbuild').Plugin} */
+const withoutNode = {
+  name: 'without Node',
+  setup({ onLoad }) {
+    onLoad({ filter: /\.js$/ }, ({ path }) =>
+      NODES.includes(relative(root, path).replaceAll('\\', '/'))
+        ? { contents: readFileSync(join(root, NOT_IN_BROWSERS), 'utf8'), loader: 'js' }
+        : undefined,
+    );
+  },
+};
+
+/**
+ * Workers start from their text in the same file, by a blob's URL: one of data: would have an origin of its own, and
+ * with it neither locks nor shared memory.
+ * @param {Record<string, string>} code by file @returns {import('esbuild').Plugin}
+ */
+const withWorkers = (code) => ({
+  name: 'with workers',
+  setup({ onLoad, onResolve }) {
+    onResolve({ filter: /^worker:/ }, ({ path }) => ({ path, namespace: 'worker' }));
+    onLoad({ filter: /./, namespace: 'worker' }, ({ path }) => ({
+      contents: `let url; export default () => url ??= URL.createObjectURL(new Blob([${JSON.stringify(
+        code[path.replace('worker:', '')],
+      )}], { type: 'text/javascript' }));`,
+    }));
+    onLoad({ filter: /(transport|augment)\.js$/ }, ({ path }) => {
+      const source = readFileSync(path, 'utf8');
+      const [whole, file] = /new URL\('\.\/([\w-]+\.js)', import\.meta\.url\)/.exec(source) ?? [];
+      if (!whole || !(file in code)) return undefined;
+      return {
+        contents: `${source.replace(whole, 'workerUrl()')}import workerUrl from 'worker:${file}';`,
+        loader: 'js',
+      };
+    });
+  },
+});
+
+/** @param {string} folder @param {Map<string, Uint8Array>} files all that is there after it */
+function writeFiles(folder, files) {
+  mkdirSync(folder, { recursive: true });
+  const there = new Set(readdirSync(folder));
+  for (const name of there) if (!files.has(name)) rmSync(join(folder, name));
+  for (const [name, bytes] of files) {
+    const path = join(folder, name);
+    if (!there.has(name) || Buffer.compare(readFileSync(path), bytes) !== 0) writeFileSync(path, bytes);
+  }
+}
+
+if (process.argv[1] === fileURLToPath(import.meta.url)) {
+  const files = await buildDist();
+  console.log(`[trainlet] Built: dist/, ${files.size} files.`);
+}
