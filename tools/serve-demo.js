@@ -64,10 +64,13 @@ async function find(url) {
   }
 }
 
-/** What is larger is sent as it is, rather than kept in memory. */
+/** Larger files are sent uncompressed and not kept in memory. */
 const COMPRESSED_BYTES_MOST = 4e6;
 const compress = promisify(brotliCompress);
-/** Of each file, as it was last. @type {Map<string, { changedMs: number, bytes: Promise<Buffer> }>} */
+/**
+ * Compressed files by path, valid for one modification time.
+ * @type {Map<string, { changedMs: number, bytes: Promise<Buffer> }>}
+ */
 const compressed = new Map();
 
 /** @param {{ place: string, size: number, changedMs: number }} found */

@@ -1,4 +1,4 @@
-/** What `npm start` runs: a convolutional network learns real MNIST in this terminal, then the web demo is served. */
+/** The program of `npm start`: trains a convolutional network on MNIST in the terminal, then serves the web demo. */
 
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';

@@ -161,7 +161,7 @@ export async function loadAdapter(session, inside, files) {
 }
 
 /**
- * What the files of an adapter have for each parameter.
+ * Finds each parameter's values in the files of an adapter.
  * @param {TrainingSession} session @param {Inside} inside @param {AdapterSources} files
  */
 async function valuesIn(session, { lora: metadata }, files) {
@@ -264,7 +264,7 @@ export async function deleteAdapter(session, { ask }, name) {
 }
 
 /**
- * What a sum of adapters has for each of their parameters.
+ * The parameters of a weighted sum of adapters.
  * @param {string} where @param {TrainingSession} session @param {Pick<Inside, 'ask' | 'info' | 'lora'>} inside
  * @param {Record<string, number>} weights
  * @returns {Promise<Map<string, Floats>>}
@@ -354,7 +354,7 @@ function checkChoice({ modules }, { target_modules: targets, exclude_modules: ex
 }
 
 /**
- * What a module's branch counts for is no part of the tensors.
+ * Compares the scales of the modules' branches, which the tensors do not contain.
  * @param {Lora} lora @param {Record<string, any>} config
  */
 async function checkScales(lora, config) {
@@ -392,7 +392,7 @@ const isEnd = (long, short) => long === short || long.endsWith(`.${short}`);
 const bare = (key) => (key.startsWith(PREFIX) ? key.slice(PREFIX.length) : key);
 
 /**
- * Which tensor each parameter is given: the one of its name, or of one that only lacks or adds what stands before it,
+ * The tensor of each parameter: the one of its name, or of a name that only lacks or adds a prefix,
  * as a wrapper's name.
  * @param {Entry[]} entries @param {Map<string, Floats>} tensors @param {TrainingSession} session
  * @returns {Map<string, Floats>}

@@ -14,7 +14,7 @@ import { floatsOf } from '../formats/safetensors.js';
 /** @typedef {import('../formats/safetensors.js').Floats} Floats */
 
 const IDENTIFIER = 'TORT';
-/** Of the format; of adapter and model, of which nothing here depends on. */
+/** The versions of the format, of the adapter and of the model; the last two have no effect here. */
 const VERSION = 1;
 const FLOAT = 1;
 /** ONNX's numbers of types, as safetensors calls them. */
@@ -106,7 +106,7 @@ class Reader {
     return this.view.getInt32(this.#check(at, 4), true);
   }
 
-  /** What the offset there leads to. @param {number} at */
+  /** The position that the offset at `at` points to. @param {number} at */
   pointer(at) {
     return at + this.view.getUint32(this.#check(at, 4), true);
   }
@@ -139,7 +139,7 @@ class Reader {
   }
 
   /**
-   * Where its elements begin, and how many there are.
+   * The position of the first element and the number of elements.
    * @param {number} at @param {number} each their bytes @returns {[number, number]}
    */
   vector(at, each) {

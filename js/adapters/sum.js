@@ -125,7 +125,7 @@ export function sumOfRank(pairs, weights, r) {
 }
 
 /**
- * What trains whole: first + Σ wᵢ (valueᵢ − first).
+ * Sums parameters without LoRA, which train whole: first + Σ wᵢ (valueᵢ − first).
  * @param {Float32Array} first @param {Float32Array[]} values @param {number[]} weights
  */
 export const sumOfValues = (first, values, weights) =>

@@ -12,7 +12,7 @@ import { Message } from '../formats/protobuf.js';
 /** @import { ModelParameter } from '../types.js' */
 /** @typedef {Float32Array<ArrayBuffer>} Floats */
 /**
- * Of a model's file: from which values the exporter computed an initializer, as dynamo's says; which input of the nodes
+ * Notes of a model's file: the values that dynamo's exporter computed an initializer from; which input of the nodes
  * that read it an initializer is.
  * @typedef {{ origins: Map<string, string[]>, inputs: Map<string, number> }} Notes
  */
@@ -53,7 +53,10 @@ export const isNumbered = (name) => /^(onnx::.*|val_\d+|\d+)$/.test(name);
 /** @param {string} name of a parameter */
 export const moduleOf = (name) => name.slice(0, Math.max(0, name.lastIndexOf('.')));
 
-/** By its path, which may begin a part with the one before: /layer1/layer1.0/conv1/Conv. @param {string} node */
+/**
+ * The module in a node's path, a part of which may repeat the one before: /layer1/layer1.0/conv1/Conv.
+ * @param {string} node
+ */
 export function moduleOfNode(node) {
   const parts = node.split('/').slice(1, -1);
   return parts.filter((part, i) => !parts[i + 1]?.startsWith(`${part}.`)).join('.');
@@ -61,11 +64,11 @@ export function moduleOfNode(node) {
 
 // ── what dynamo's exporter folds ──
 
-/** Of aten's operators that only change the layout; `val_4` are numbers of such a one, or what it was within another. */
+/** Names of aten's operators that only change the layout; `val_4` are their numbers, or one within another operator. */
 const LAYOUT =
   /^(val|t|numpy_t|mt|transpose|permute|view|_unsafe_view|reshape|expand|unsqueeze|squeeze|flatten|unflatten|clone|contiguous|alias|detach|detach_|_to_copy|to|lift_fresh_copy|slice|select|movedim|swapaxes|broadcast_to)(_\d+)?$/;
 
-/** Those of one number, as one node each. @type {Record<string, (x: number) => number>} */
+/** Functions of one number, one node each. @type {Record<string, (x: number) => number>} */
 const UNARY = {
   exp: Math.exp,
   neg: (x) => -x,
@@ -83,7 +86,7 @@ const stem = (/** @type {string} */ name) => name.replace(/_\d+$/, '');
 const unaryOf = (/** @type {string} */ name) => (Object.hasOwn(UNARY, stem(name)) ? UNARY[stem(name)] : undefined);
 
 /**
- * What was done to the one tensor from which a value was folded: functions of its elements beside changes of layout.
+ * The steps from the one tensor that a value was folded from: functions of its elements beside changes of layout.
  * A value between that has another name may be anything: undefined.
  * @param {string} name @param {readonly string[]} between the names of what it was folded from, without the tensor's
  * @param {boolean} sameDims as the tensor's, so that an unnamed step among others is none of layout alone
@@ -126,7 +129,10 @@ export function recurrentRecipe(parameter, parameters, { origins, inputs }) {
   };
 }
 
-/** The nodes of a module are its layers. @param {string} node @param {string} module @param {readonly ModelParameter[]} parameters */
+/**
+ * The nodes of a module are its layers.
+ * @param {string} node @param {string} module @param {readonly ModelParameter[]} parameters
+ */
 function layerOf(node, module, parameters) {
   const nodes = parameters.flatMap(({ readers }) => readers.filter(({ op }) => RECURRENT.test(op)));
   return [...new Set(nodes.map((one) => one.node))].filter((one) => moduleOfNode(one) === module).indexOf(node);

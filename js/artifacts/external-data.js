@@ -70,7 +70,7 @@ export async function hand(client, asked, files, withoutWeights, options) {
   }
 }
 
-/** What the model's file says of its weights, before it is handed over. Undefined: no others take their place.
+/** Reads the notes of a model's file on its weights, before the file is transferred; undefined without other weights.
  * @param {Uint8Array} model @param {boolean} withoutWeights @param {Parameters<typeof hand>[4]} options
  */
 async function notesIn(model, withoutWeights, { weights }) {
@@ -113,7 +113,10 @@ function lacking(location, parameter) {
 /** @param {string} location */
 const plain = (location) => location.replace(/^\.\//, '');
 
-/** Those that the model is read with first; each kind as it lies. @param {Protocol['pieces']['out']} pieces */
+/**
+ * Sorts the pieces: first those that the model is read with, each kind in the file's order.
+ * @param {Protocol['pieces']['out']} pieces
+ */
 function inOrder(pieces) {
   const numbered = pieces.map((piece, index) => ({ ...piece, index }));
   return numbered.sort((a, b) => Number(a.late) - Number(b.late) || a.offset - b.offset);
@@ -158,7 +161,7 @@ async function rangesOf(location, source, options) {
 /** @param {Uint8Array} all @returns {Ranges} */
 const ofBytes = (all) => ({ bytes: all.length, read: async (from, bytes) => all.slice(from, from + bytes) });
 
-/** Which browsers keep out of the page's memory. @param {Blob} blob @returns {Ranges} */
+/** Ranges of a Blob, which browsers keep out of the page's memory. @param {Blob} blob @returns {Ranges} */
 const ofBlob = (blob) => ({
   bytes: blob.size,
   read: async (from, bytes) => new Uint8Array(await blob.slice(from, from + bytes).arrayBuffer()),
@@ -190,7 +193,10 @@ async function ofFile(url) {
   };
 }
 
-/** A server that gives no ranges gives all of it. @param {URL} url @param {EngineOptions} options @returns {Promise<Ranges>} */
+/**
+ * A server that gives no ranges gives all of it.
+ * @param {URL} url @param {EngineOptions} options @returns {Promise<Ranges>}
+ */
 async function ofServer(url, { signal }) {
   const ask = (/** @type {number} */ from, /** @type {number} */ to) =>
     fetch(url, { signal, headers: { range: `bytes=${from}-${to}` } });

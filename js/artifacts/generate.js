@@ -64,10 +64,10 @@ export async function parametersOf(model, options = {}) {
   return await askOnce('parametersOf', model, options, limitOf(options));
 }
 
-/** How long an engine waits for its next use, and for how large a model: its memory never shrinks. */
+/** An idle engine is kept for this time, if its model is not larger than the limit: its memory never shrinks. */
 const IDLE_MS = 1000;
 const IDLE_BYTES = 2 ** 23;
-/** By the kinds of their engines. @type {Map<string, { client: Client }>} */
+/** Idle clients, keyed by the kind of their engine. @type {Map<string, { client: Client }>} */
 const idle = new Map();
 
 /**
@@ -111,7 +111,7 @@ async function readModel(model, options) {
   return numbers ? (await later(() => import('./free-dimensions.js'))).withDimensions(bytes, numbers) : bytes;
 }
 
-/** What is in memory is given whole; of the rest the engine is handed one tensor after the other. */
+/** Separates files that are in memory, which are passed whole, from those that the engine gets tensor by tensor. */
 function inTwo(/** @type {Record<string, Source>} */ externalData) {
   const isWhole = (/** @type {Source} */ source) => source instanceof Uint8Array || source instanceof ArrayBuffer;
   const all = Object.entries(externalData);
@@ -128,7 +128,7 @@ function textOf(value) {
   }
 }
 
-/** Of engines that may stand for each other. @param {EngineOptions} options */
+/** A key that interchangeable engines share. @param {EngineOptions} options */
 const kindOf = ({ worker = true, workerUrl, wasmUrl, threads, reproducible }) =>
   [worker, workerUrl, wasmUrl, threads, reproducible].map(textOf).join('\n');
 

@@ -54,7 +54,7 @@ export async function handWeights(client, sources, { late, notes }, options, ope
 }
 
 /**
- * Of an index of parts (model.safetensors.index.json) those that it names, which lie beside it.
+ * Resolves an index of parts (model.safetensors.index.json) to the files that it names, which lie beside it.
  * @param {Source | readonly Source[]} sources @param {EngineOptions} options
  * @returns {Promise<readonly Source[]>}
  */
@@ -142,7 +142,7 @@ function matched(parameters, tensors, notes) {
 const stored = (/** @type {Stored | undefined} */ tensor) => /** @type {Stored} */ (tensor);
 
 /**
- * What dynamo's exporter has folded: a tensor in another layout, or functions of its elements; or it is refused.
+ * Undoes the folding of dynamo's exporter: a tensor in another layout, or functions of its elements. Refuses the rest.
  * @param {ModelParameter} parameter @param {string[]} origins @param {(name: string) => Stored | undefined} named
  * @param {boolean} reverses
  * @returns {Match[]}
@@ -159,7 +159,10 @@ function foldedFrom(parameter, origins, named, reverses) {
   return [{ tensors: from, turned, ...(steps.length ? { make } : {}) }];
 }
 
-/** Of a square matrix: whether an exporter that folds has transposed it. @param {ModelParameter} parameter @param {string[]} between @param {boolean} reverses */
+/**
+ * True if an exporter that folds has transposed a square matrix.
+ * @param {ModelParameter} parameter @param {string[]} between @param {boolean} reverses
+ */
 function isTurned({ name, transposed }, between, reverses) {
   const turns = [name, ...between].filter((one) =>
     /^(t|numpy_t|mt|transpose|permute|swapaxes|movedim)(_\d+)?$/.test(one),
@@ -200,7 +203,7 @@ function checkRest(parameters, tensors, found, { origins }) {
   }
 }
 
-/** How a tensor fits: as it is, turned, both ways, or not ('').
+/** The orientations in which a tensor fits: as it is, transposed, both, or none ('').
  * @param {ModelParameter} parameter @param {Stored | undefined} tensor
  */
 function waysOf({ dims }, tensor) {
@@ -212,7 +215,7 @@ function waysOf({ dims }, tensor) {
 }
 
 /**
- * What to put before the model's names ('+model.'), or to take from them ('-model.'), so that most are the files'.
+ * The prefix to add to the model's names ('+model.') or to remove ('-model.') so that most names match the files'.
  * @param {readonly ModelParameter[]} parameters @param {Tensors} tensors
  */
 function prefixOf(parameters, tensors) {
@@ -260,7 +263,10 @@ function checkNorms(found, tensors) {
 const takenBy = (found) =>
   new Set([...found.values()].flatMap((matches) => matches.flatMap(({ tensors }) => tensors.map(({ name }) => name))));
 
-/** Of floats: numbers of batches and the like have no place. @param {Tensors} tensors @param {Map<ModelParameter, Match[]>} found */
+/**
+ * Names of unused float tensors; integers such as counts of batches are ignored.
+ * @param {Tensors} tensors @param {Map<ModelParameter, Match[]>} found
+ */
 function unusedIn(tensors, found) {
   const taken = takenBy(found);
   return [...tensors.values()].filter(({ name, isFloat }) => isFloat && !taken.has(name));
@@ -319,7 +325,10 @@ function transposed(data, rows, columns) {
   return turned;
 }
 
-/** @param {ModelParameter} parameter @param {Match} a @param {Float32Array} x @param {Match} b @param {Float32Array} y */
+/**
+ * @param {ModelParameter} parameter
+ * @param {Match} a @param {Float32Array} x @param {Match} b @param {Float32Array} y
+ */
 function checkEqual({ name }, a, x, b, y) {
   if (!x.every((number, i) => Object.is(number, y[i])))
     throw invalid(
@@ -330,7 +339,10 @@ function checkEqual({ name }, a, x, b, y) {
 /** @param {string} type of the parameter @param {Float32Array<ArrayBuffer>} data */
 const bytesAs = (type, data) => new Uint8Array(ARRAYS[type](data).buffer);
 
-/** Of the types that a parameter may have. @type {Record<string, (data: Float32Array<ArrayBuffer>) => { buffer: ArrayBuffer }>} */
+/**
+ * Arrays for the types that a parameter may have.
+ * @type {Record<string, (data: Float32Array<ArrayBuffer>) => { buffer: ArrayBuffer }>}
+ */
 const ARRAYS = {
   float32: (data) => data,
   float64: (data) => Float64Array.from(data),

@@ -1,4 +1,4 @@
-/** What a training will take in memory, told by an engine that plans a step and never has the weights. */
+/** The memory that training will take: an engine plans a step without ever loading the weights. */
 
 import { checkObject, invalid } from '../base/errors.js';
 import { ARRAYS, pack, sizeOf } from '../base/tensor.js';

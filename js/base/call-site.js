@@ -2,7 +2,7 @@
 
 import { TrainletError } from './errors.js';
 
-/** Whether the stack of what is made after an await leads on to those who await, as in V8. */
+/** True if the stack of an error made after an await includes the awaiting callers, as in V8. */
 let followsAwaits = false;
 (async () => {
   await (async () => {
@@ -11,7 +11,7 @@ let followsAwaits = false;
   })();
 })();
 
-/** Where something is asked: a stack costs microseconds, so that it is noted only where there is none afterwards. */
+/** The call site: an Error costs microseconds, so it is made only if stacks do not follow awaits. */
 export const placeOfCall = () => (followsAwaits ? undefined : new Error());
 
 /**

@@ -1,4 +1,4 @@
-/** Whether bytes are those that were saved. */
+/** A checksum of saved bytes. */
 
 /** SHA-256, where the context is secure. @param {Uint8Array} bytes */
 export async function checksum(bytes) {

@@ -26,7 +26,7 @@ export class TrainletError extends Error {
 /** @param {string} message */
 export const invalid = (message) => new TrainletError('invalid-argument', message);
 
-/** Of a tensor, or of what feeds are. @param {string} message */
+/** An error about a tensor or feeds. @param {string} message */
 export const badFeed = (message) => new TrainletError('invalid-feed', message);
 
 /** @param {unknown} error */
@@ -34,7 +34,7 @@ export function sentenceOf(error) {
   return error instanceof Error ? error.message : String(error);
 }
 
-/** What came instead of what was wanted; a promise is one that nobody has awaited. @param {unknown} value */
+/** Names a wrong value for a message; a promise is one that nobody has awaited. @param {unknown} value */
 export function nameOf(value) {
   if (value === null || typeof value !== 'object') return typeof value === 'string' ? `'${value}'` : String(value);
   if (value instanceof Promise) return 'a promise: await it';

@@ -5,7 +5,7 @@ import { badFeed as bad } from './errors.js';
 /** @import { DataType, TypedArray, ValueInfo } from '../types.js' */
 /** @typedef {import('./tensor.js').Taken<TypedArray>} Taken */
 
-/** Whether an input is of class indices. @param {ValueInfo} input */
+/** True if an input takes class indices. @param {ValueInfo} input */
 export const takesIndices = ({ name, type, labels }) =>
   (type === 'int64' || type === 'int32') && (labels !== undefined || name === 'labels');
 

@@ -15,7 +15,7 @@ function isNested(value) {
   return prototype === null || Object.getPrototypeOf(prototype) === null;
 }
 
-/** Whether a value is offered as a tensor: that it is a good one is checked later. @param {unknown} value */
+/** True if a value is meant as a tensor; its fields are checked later. @param {unknown} value */
 export const looksLikeTensor = (value) =>
   typeof value === 'object' && value !== null && 'type' in value && 'data' in value && 'dims' in value;
 

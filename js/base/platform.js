@@ -1,6 +1,6 @@
 /** The two ways in which Node is not a browser: its own modules, and file paths beside URLs. */
 
-/** Whether this is Node and not a page that happens to have a `process`. */
+/** True in Node, false in a page that happens to have a `process`. */
 export const isNode =
   Boolean(globalThis.process?.versions?.node) && (typeof Worker === 'undefined' || typeof document === 'undefined');
 

@@ -23,7 +23,10 @@ export function rowOf(data, count, i) {
  */
 export const rowsOf = (data, count) => Array.from({ length: count }, (_, i) => rowOf(data, count, i));
 
-/** The rows from `from` up to, not including, `to`: a view. @param {Numbers} tensor @param {number} from @param {number} to */
+/**
+ * The rows from `from` up to, not including, `to`: a view.
+ * @param {Numbers} tensor @param {number} from @param {number} to
+ */
 export function sliceRows({ type, data, dims }, from, to) {
   const each = data.length / dims[0];
   return tensorOf(type, data.subarray(from * each, to * each), to - from, dims);
@@ -82,5 +85,8 @@ function concat(Data, arrays) {
   return all;
 }
 
-/** @param {string} type @param {any} data @param {number} count its rows @param {readonly number[]} dims of some rows */
+/**
+ * @param {string} type
+ * @param {any} data @param {number} count its rows @param {readonly number[]} dims of some rows
+ */
 const tensorOf = (type, data, count, dims) => new Tensor(/** @type {any} */ (type), data, [count, ...dims.slice(1)]);

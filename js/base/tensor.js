@@ -35,7 +35,7 @@ export const arrayOf = (type) =>
     : Object.hasOwn(ARRAYS, type) && ARRAYS[/** @type {keyof typeof ARRAYS} */ (type)];
 
 /**
- * What a typed array itself says of a field, whatever that is overwritten with.
+ * Reads a field by the prototype's getter, even if the typed array overrides it.
  * @param {string | symbol} field
  * @returns {(array: unknown) => any}
  */
@@ -243,7 +243,7 @@ export const bytesOf = (data) => new Uint8Array(data.buffer, data.byteOffset, da
 const encoder = new TextEncoder();
 
 /**
- * What travels of a tensor: its bytes, or its strings as text with a zero byte after each.
+ * The bytes of a tensor that are transferred; strings as text with a zero byte after each.
  * @param {string} name
  * @param {Taken} tensor
  */
@@ -254,7 +254,7 @@ function contentsOf(name, tensor) {
   return data.length ? bytesOf(data) : new Uint8Array();
 }
 
-/** Whether data's buffer is still that which was taken. @param {Taken} tensor */
+/** True if the buffer is still the one that was taken. @param {Taken} tensor */
 export const isWhole = ({ data, dims }) => data.length === sizeOf(dims);
 
 /** @param {string} name @param {Taken} tensor */

@@ -69,7 +69,7 @@ export async function readArrays(spec, part, wanted, options = {}) {
 }
 
 /**
- * What of the inputs is labels: what the graph says, the usual names, or else the last.
+ * The label inputs: those that the graph names, the usual names, or else the last.
  * @param {readonly ValueInfo[]} wanted
  */
 function labelsAmong(wanted) {

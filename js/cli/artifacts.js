@@ -27,7 +27,7 @@ import { say, warn } from './terminal.js';
 
 const FORMATS = ['ort', 'trainlet', 'compact'];
 
-/** What makes artifacts of a model, and says nothing about those that there are. */
+/** Options that only apply when artifacts are made from a model. */
 const OF_MODEL = [
   'loss',
   'ignore-index',

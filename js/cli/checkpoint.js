@@ -1,4 +1,4 @@
-/** What is in a checkpoint's file, whoever wrote it: parameters, optimizer, properties, the position in the data. */
+/** Contents of a checkpoint file of any writer: parameters, optimizer, properties, data position. */
 
 import { describeInfo } from '../base/tensor.js';
 import { compileEngine } from '../engine/compile.js';
@@ -28,7 +28,7 @@ export async function describeCheckpoint(file, options) {
 }
 
 /**
- * What the file of a checkpoint says, without a model; undefined where it is none.
+ * Reads a checkpoint file without a model; undefined if it is not a checkpoint.
  * @param {Engine} from
  * @param {Uint8Array} bytes
  * @param {ExternalFile[]} external

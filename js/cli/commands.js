@@ -300,7 +300,7 @@ const runTraining = async (session, feeds) =>
   session.outside ? await (await session.forward(feeds)).drop() : await session.runTrainStep(feeds);
 
 /**
- * Those that an eval model takes too.
+ * Selects the feeds that an eval model also takes.
  * @param {readonly string[]} names
  * @param {ReturnType<typeof randomFeeds>} feeds
  */

@@ -1,4 +1,4 @@
-/** What the command line may be told of data, with the words of Tensor.fromImage. */
+/** Options of the command line about data, named as those of Tensor.fromImage. */
 
 import { text } from './help.js';
 import { numbers, wholeNumbers } from './options.js';

@@ -58,7 +58,7 @@ export async function readData(file) {
   });
 }
 
-/** Whether it begins as a compact file does (src/compact/compact.h). @param {Uint8Array} bytes */
+/** True for the first bytes of a compact file (src/compact/compact.h). @param {Uint8Array} bytes */
 export const isCompact = (bytes) => Buffer.from(bytes.subarray(0, 5)).equals(Buffer.from('\rTLCP'));
 
 /** @param {string} place */
@@ -94,7 +94,7 @@ export async function artifactsAt(directory) {
  */
 
 /**
- * What is trained at a place, a directory or a compact file; undefined where it is any other file.
+ * The training in a directory or compact file; undefined for any other file.
  * @param {string} place
  * @returns {Promise<Training | undefined>}
  */
@@ -109,7 +109,7 @@ export async function trainingAt(place) {
   return { artifacts: { compact: bytes, ...later }, checkpoint, compact: bytes };
 }
 
-/** Where a compact file's training goes. @param {string} file */
+/** The checkpoint beside a compact file. @param {string} file */
 export const checkpointBeside = (file) => `${file}.checkpoint`;
 
 /** The same where there must be something to train. @param {string} place */
@@ -123,7 +123,7 @@ export async function neededTraining(place) {
 // its place ──
 
 /**
- * What this process has in folders for a time only: removed when it ends, however it does, unless it is killed.
+ * Temporary files of this process: they are removed when it ends, unless it is killed.
  * @type {Set<string>}
  */
 const temporaries = new Set();
@@ -131,7 +131,7 @@ process.on('exit', () => {
   for (const file of temporaries) rmSync(file, { force: true });
 });
 
-/** How the temporaries of a process begin. @param {number} id */
+/** The prefix of a process' temporary files. @param {number} id */
 const temporaryOf = (id) => `.trainlet-${id}-`;
 
 /** Removes what a process that was killed has left in a folder. @param {string} folder @param {number} id */
@@ -156,7 +156,7 @@ const failed = (message, cause) => new TrainletError('store-failed', message, { 
 const isThere = (file) => failed(`${file} is there already; --force overwrites it`);
 
 /**
- * What is known of a file, or undefined if there is none.
+ * The metadata of a file, or undefined if there is none.
  * @param {string} file
  * @returns {Promise<BigIntStats | undefined>}
  */

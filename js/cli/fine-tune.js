@@ -16,7 +16,7 @@ import { complain, say, sayElsewhere } from './terminal.js';
 /** @import { Values } from './commands.js' */
 /** @import { OptionTable } from './help.js' */
 
-/** What fineTune feeds as labels. @type {ValueInfo} */
+/** The labels that fineTune feeds. @type {ValueInfo} */
 const LABELS = { name: 'labels', type: 'int64', dims: ['N'], labels: { classes: null, axis: 1 } };
 
 export const FINE_TUNE_USAGE = `trainlet fine-tune MODEL --data DATA -o OUT [options]

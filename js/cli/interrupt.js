@@ -3,7 +3,7 @@
  * once.
  */
 
-/** As shells count: 128 and the signal's number. */
+/** Exit codes as in shells: 128 plus the signal's number. */
 export const EXIT_CODES = { SIGHUP: 129, SIGINT: 130, SIGPIPE: 141, SIGTERM: 143 };
 
 /** @typedef {keyof typeof EXIT_CODES} Signal */
@@ -11,7 +11,7 @@ export const EXIT_CODES = { SIGHUP: 129, SIGINT: 130, SIGPIPE: 141, SIGTERM: 143
 /** npm passes a press on that its child has had from the terminal already: what comes so soon is the same press. */
 const ONE_PRESS_MS = 1000;
 
-/** Of the work that can stop in good order. @type {AbortController | undefined} */
+/** Stops the current work in an orderly way. @type {AbortController | undefined} */
 let controller;
 /** @type {{ name: Signal, at: number } | undefined} */
 let first;

@@ -55,7 +55,7 @@ async function holderOf(file) {
   }
 }
 
-/** Whether a process of this machine holds the lock no more. @param {Holder} holder */
+/** True if the holder was a process of this machine that has ended. @param {Holder} holder */
 function isGone(holder) {
   const { process: id, host } = holder ?? {};
   if (host !== hostname() || !Number.isSafeInteger(id)) return false;

@@ -32,7 +32,7 @@ export async function modelOptionsIn(place, values) {
 export const noInput = (name, inputs) =>
   new UsageError(`--constant ${name}: there is no such input; there are ${inputs.map((one) => one.name).join(', ')}`);
 
-/** What is fed at a place. @param {string} place @param {EngineOptions} options */
+/** The inputs of the model or training at a place. @param {string} place @param {EngineOptions} options */
 export async function inputsAt(place, options) {
   const training = await trainingAt(place);
   const session = training
@@ -44,7 +44,7 @@ export async function inputsAt(place, options) {
 }
 
 /**
- * Those of the constants that are among the inputs, in their types.
+ * Converts the constants that are inputs to the inputs' types.
  * @param {string[]} texts each NAME=VALUE
  * @param {readonly ValueInfo[]} inputs
  */
@@ -66,7 +66,7 @@ export const pairsIn = (texts) =>
     }),
   );
 
-/** How values are written. @type {Record<string, RegExp>} */
+/** Patterns of valid values. @type {Record<string, RegExp>} */
 const KINDS = {
   bool: /^(true|false)$/,
   int: /^-?\d+$/,

@@ -16,7 +16,7 @@ import { say } from './terminal.js';
 /** @typedef {{ file: string, name: string }} Picture and the name of its class */
 
 const ENDINGS = /\.(jpe?g|png|webp|gif|avif|tiff?)$/i;
-/** As much as an engine can hold at all. */
+/** The address space of an engine. */
 const MOST_BYTES = 2 ** 32;
 
 /** @param {string} message @param {unknown} [cause] */
@@ -82,7 +82,7 @@ function mixed(pictures) {
 }
 
 /**
- * What the model's input says, where the options do not.
+ * Fills in missing options from the model's input.
  * @param {string} folder
  * @param {ValueInfo} input
  * @param {ImageOptions<any>} image

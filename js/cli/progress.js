@@ -10,7 +10,7 @@ import { printable } from './terminal.js';
 const BAR_WIDTH = 24;
 /** A narrower bar shows less than the speed does: that goes first. */
 const BAR_LEAST = 8;
-/** Of a terminal that does not say. */
+/** The width of a terminal that does not report one. */
 const COLUMNS = 80;
 const PLAIN_EVERY_MS = 5000;
 const DRAW_EVERY_MS = 60;
@@ -68,7 +68,10 @@ export class Progress {
     if (this.#out.isTTY) this.#out.write('\n');
   }
 
-  /** As much as the columns have room for: the end of the training always. @param {BatchEvent} event @param {number} columns */
+  /**
+   * The progress line, cut to the columns but always with the remaining time.
+   * @param {BatchEvent} event @param {number} columns
+   */
   #line({ epoch, epochs, batch, batches, samplesPerSecond, etaMs }, columns) {
     const done = batches ? `${batch}/${batches}` : `batch ${batch}`;
     const speed = `${Math.round(samplesPerSecond).toLocaleString('en')} samples/s`;

@@ -73,7 +73,7 @@ function cellsOf(file, text) {
 }
 
 /**
- * Which columns make which input: those of its name, or NAME.0, NAME.1 …; all others make the one input that has none.
+ * The columns of each input: those named NAME, or NAME.0, NAME.1 …; the others belong to the one input without any.
  * @param {string} file
  * @param {string[]} names
  * @param {readonly ValueInfo[]} wanted
@@ -97,7 +97,7 @@ function placesOf(file, names, wanted) {
 }
 
 /**
- * Whether a column is of labels by name, not by index.
+ * True if a column has labels by name, not by index.
  * @param {ValueInfo} input
  * @param {readonly ValueInfo[]} wanted the labels last
  * @param {readonly unknown[]} cells

@@ -1,4 +1,4 @@
-/** What is said at the terminal, a line at a time: names and messages as plain text, whatever characters they have. */
+/** Terminal output, a line at a time: names and messages are escaped to plain text. */
 
 /** Controls (C0, DEL, C1), what turns the direction of text, line separators and halves of characters. */
 const ODD = /[\p{Cc}\p{Bidi_Control}\p{Cs}\u2028\u2029]/gu;

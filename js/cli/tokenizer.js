@@ -54,7 +54,7 @@ export async function tokenizerAt(file) {
 }
 
 /**
- * By the package of the folder that one is in: Trainlet does not bring it.
+ * Loads @huggingface/tokenizers from the current folder's packages; Trainlet does not include it.
  * @param {string} file @returns {Tokenizer}
  */
 function huggingFaceTokenizer(file) {

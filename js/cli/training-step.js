@@ -6,7 +6,7 @@ import { Tensor } from '../index.js';
 /** @import { Feeds, TrainingSession } from '../types.js' */
 
 /**
- * Where it is outside, all gradients are 0.
+ * A training step; with an external loss all gradients are 0.
  * @param {TrainingSession} session
  * @param {Feeds} feeds
  */

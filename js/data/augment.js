@@ -10,7 +10,7 @@ import { abortedBy, checkKeys, invalid, nameOf, sentenceOf, TrainletError } from
  */
 
 export const AUGMENT_KEYS = /** @type {const} */ (['steps', 'input', 'layout']);
-/** Of a number from 0 to that of an option. */
+/** Upper limits of options. */
 const SHARE = 1,
   ANY = Infinity,
   TURN = 360;
@@ -62,7 +62,7 @@ function wishOf(augment, inputs, labels) {
   };
 }
 
-/** As the numbers of channels tell, 1 or 3. @param {ValueInfo} input */
+/** Guesses the layout by the number of channels, 1 or 3. @param {ValueInfo} input */
 function usualLayout({ dims }) {
   const isChannels = (/** @type {number | string} */ dim) => dim === 1 || dim === 3;
   return isChannels(dims[3]) && !isChannels(dims[1]) ? 'NHWC' : 'NCHW';
@@ -129,7 +129,7 @@ class Augmenter {
   #worker;
   /** Why there is no worker any more. @type {TrainletError | undefined} */
   #end;
-  /** Of the one batch that is with the worker. */
+  /** Settles the promise of the one batch that the worker has. */
   #settle = { resolve: (/** @type {ArrayBuffer} */ _buffer) => {}, reject: (/** @type {unknown} */ _error) => {} };
 
   /** @param {Wish} wish */
@@ -199,7 +199,7 @@ class Augmenter {
   }
 }
 
-/** As in js/base/platform.js, which with fit would become one more file that each page loads at first. */
+/** Repeats js/base/platform.js, whose import would add a file to each page's first load. */
 const inNode = typeof Worker === 'undefined' || (globalThis.process?.versions?.node && typeof document === 'undefined');
 
 /** @param {string} name */

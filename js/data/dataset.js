@@ -37,7 +37,7 @@ import { checkLabels } from './label-range.js';
  */
 
 /**
- * Those of a graph that trains, which are neither sequences nor strings.
+ * Binds the feeds of a training graph, which are neither sequences nor strings.
  * @param {Feeds} feeds
  * @param {readonly ValueInfo[]} inputs
  */

@@ -1,5 +1,5 @@
 /**
- * How much each example counts: its own weight times that of its class, as the input of artifacts with `sampleWeights`.
+ * The weight of each example: its own times that of its class, as the input of artifacts with `sampleWeights`.
  */
 
 import { checkObject, invalid, TrainletError } from '../base/errors.js';
@@ -55,7 +55,7 @@ export function byIndex(said, classes) {
   return Object.fromEntries(indexed);
 }
 
-/** What anybody may have written. @param {string} json @returns {unknown[]} */
+/** Parses untrusted JSON to an array. @param {string} json @returns {unknown[]} */
 function namesIn(json) {
   try {
     const names = JSON.parse(json);
@@ -134,7 +134,7 @@ function classWeights(said, labels, classes, ignoreIndex, whole) {
   );
 }
 
-/** As scikit-learn balances: n / (classes there are · labels of the class). */
+/** scikit-learn's balanced weights: n / (classes there are · labels of the class). */
 function balanced(/** @type {ArrayLike<number | bigint>} */ labels, /** @type {number | undefined} */ ignoreIndex) {
   /** @type {Map<number, number>} */
   const counts = new Map();

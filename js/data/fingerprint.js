@@ -4,7 +4,7 @@ import { bytesOf } from '../base/tensor.js';
 
 /** @import { Taken } from './dataset.js' */
 
-/** Of each tensor: one somewhere in each of so many equal parts, and as many bytes of it as an element may have. */
+/** Samples of a tensor: one in each of so many equal parts, of as many bytes as an element may have. */
 const [SAMPLES, WIDTH] = [2048, 8];
 const GOLDEN_RATIO = 0.6180339887498949;
 const encoder = new TextEncoder();

@@ -6,7 +6,7 @@
 const PYTORCH_IGNORES = -100;
 
 /**
- * What is wrong with the labels of a whole data set, whose rows are known here as the user knows them.
+ * Checks the labels of a whole data set, so that an error can name the user's row.
  * @param {string} name
  * @param {Taken} tensor
  * @param {ValueInfo['labels']} [labels]

@@ -11,11 +11,14 @@ import { permutation } from './dataset.js';
 
 /** The most samples of `replay` on which old and new weights are compared. */
 const JUDGED = 500;
-/** Beside replay so many are learned in an epoch, for which each of the person's is repeated so often at most. */
+/** With replay an epoch has so many examples; each of the user's is repeated so often at most. */
 const EPOCH = 640;
 const REPEATS = 8;
 
-/** Those of a model that keeps its outputs. @param {TrainingSession} session @param {readonly string[]} [named] */
+/**
+ * The classes of a model that keeps its outputs.
+ * @param {TrainingSession} session @param {readonly string[]} [named]
+ */
 export function ownClasses({ classNames, trainingInputs }, named) {
   const count = trainingInputs.find(({ labels }) => labels)?.labels?.classes;
   if (named && named.length !== (count ?? named.length))
@@ -133,8 +136,8 @@ export function split(all, classes, share, seed) {
 }
 
 /**
- * Of given samples some are learned beside the person's, so that they are not forgotten, and others judge. Where
- * a model goes on, both are repeated if an epoch would be short, for augmentation makes others of them; with a new head
+ * Splits the replay samples: some are learned beside the user's, the others judge. With the model's own outputs,
+ * both are repeated if an epoch would be short, for augmentation changes them; with a new head
  * their features would be the same.
  * @param {FineTuneOptions} options @param {readonly string[]} classes @param {Examples} train @param {number} seed
  */
@@ -155,7 +158,7 @@ export function replayOf({ replay, head }, classes, train, seed) {
   return { judged: pick(all, order.subarray(0, judged)), learned: join(pick(train, own), pick(all, known)) };
 }
 
-/** As `fit` and `evaluate` take them. @param {Examples} examples */
+/** Converts examples to the data set that `fit` and `evaluate` take. @param {Examples} examples */
 export const fed = ({ inputs, labels }) => ({
   inputs: /** @type {Feeds} */ (inputs),
   labels: { labels: new Tensor('int64', BigInt64Array.from(labels, BigInt)) },

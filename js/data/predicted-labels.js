@@ -1,4 +1,4 @@
-/** Beside scores: the names of classes, and how probable each is. */
+/** Names of classes and probabilities beside scores. */
 
 import { invalid } from '../base/errors.js';
 import { rowsOf } from '../base/rows.js';
@@ -9,7 +9,7 @@ import { Tensor } from '../base/tensor.js';
 /** @import { TrainingSession } from '../session/training.js' */
 /** @typedef {{ temperature?: number, threshold?: number }} Calibration */
 
-/** Where js/session/calibration.js leaves what it has found, and the engine looks when it exports the model. */
+/** The property in which js/session/calibration.js keeps its result; the engine reads it when it exports the model. */
 export const CALIBRATION = 'trainlet.calibration';
 
 /** @param {unknown} text as it came, from whatever file @returns {Calibration} */

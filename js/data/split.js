@@ -1,4 +1,4 @@
-/** Which examples of a data set are held out for validation. */
+/** Splits a data set into training and validation examples. */
 
 import { checkKeys, nameOf, TrainletError } from '../base/errors.js';
 import { sliceRows, takeRows } from '../base/rows.js';
@@ -13,7 +13,7 @@ export const SPLIT_KEYS = /** @type {const} */ (['share', 'splitBy']);
 const bad = (message) => new TrainletError('invalid-feed', `data set: ${message}`);
 
 /**
- * What trains and what is held out: the data set that was given, or a share of the arrays.
+ * The training and validation data: the data set that was given, or a share of the arrays.
  * @param {Dataset} data
  * @param {FitOptions['validation']} validation
  * @param {readonly ValueInfo[]} inputs of the graph that will be fed

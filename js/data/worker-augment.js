@@ -21,7 +21,7 @@
  * @typedef {() => number} Random from 0 up to 1
  */
 
-/** What is seen beyond the edge: of a picture the edge itself, of a signal silence. */
+/** The value beyond the edge: a picture repeats its edge, a signal has silence. */
 const BEYOND = 0;
 
 /** Mulberry32, begun by mixing all numbers. @param {readonly number[]} numbers @returns {Random} */
@@ -80,7 +80,7 @@ function each(data, work) {
   for (let i = 0; i < data.length; i++) put(data, i, work(data[i], i));
 }
 
-/** What a 1 of an option is in the input's numbers. @param {Example} example */
+/** The input's value for an option's 1. @param {Example} example */
 const unit = ({ data }) => (data instanceof Uint8Array ? 255 : 1);
 
 /** @type {Record<string, (example: Example, step: Step, random: Random) => void>} */

@@ -16,7 +16,7 @@ import { openHere, openWorker } from './transport.js';
 /** @import { Answer, Ask } from './protocol.js' */
 
 /**
- * What was asked and is not answered yet.
+ * A request without an answer yet.
  * @typedef {object} Call
  * @property {string} method
  * @property {unknown} args
@@ -30,7 +30,7 @@ import { openHere, openWorker } from './transport.js';
 const GRACE_MS = 3000;
 /** Calls that are open at a release have this long together. */
 const RELEASE_MS = 300;
-/** How long a worker may take until it has its engine: before that no browser tells that it was ended. */
+/** The time for a worker to load its engine; until then no browser reports that the worker was ended. */
 const START_MS = 60_000;
 const DEAF =
   `the session's worker was ended, because a call did not stop within ${GRACE_MS / 1000} s of its signal: ` +
@@ -45,7 +45,7 @@ export class Client {
    */
   #calls = [];
   #asked = 0;
-  /** What the engine looks at while it computes, where memory can be shared. */
+  /** The stop flag that the engine polls while it computes, if memory can be shared. */
   #stop = isNode || globalThis.crossOriginIsolated ? new Int32Array(new SharedArrayBuffer(4)) : undefined;
   /** Why no more is asked. @type {TrainletError | undefined} */
   #ended;

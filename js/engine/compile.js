@@ -34,7 +34,7 @@ function buildFor(threads, relaxed) {
 }
 
 /**
- * Whether this engine knows the proposal: it is asked to validate f32x4.relaxed_madd of three zeros, in a function of a
+ * True if this browser has relaxed SIMD: it validates f32x4.relaxed_madd of three zeros, in a function of a
  * module.
  */
 function hasRelaxedSimd() {

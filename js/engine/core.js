@@ -1,4 +1,4 @@
-/** What an engine is asked, over the exports of wasm/abi.c: each method of the protocol. */
+/** The methods of the protocol, over the exports of wasm/abi.c. */
 
 import { invalid, TrainletError } from '../base/errors.js';
 import { sizeOf } from '../base/tensor.js';
@@ -7,17 +7,17 @@ import { checkBytes, Engine, instanceFor, letGo } from './engine.js';
 /** @import { Argument } from './engine.js' */
 /** @import { ParameterInfo } from '../types.js' */
 /**
- * @import { GraphInfo, GraphName, Methods, NewArtifacts, NumberOutputs, PackedFeeds, Pool, Position, Protocol, SessionFiles,
- * Which } from './protocol.js'
+ * @import { GraphInfo, GraphName, Methods, NewArtifacts, NumberOutputs, PackedFeeds, Pool, Position, Protocol,
+ * SessionFiles, Which } from './protocol.js'
  */
 
 /** @implements {Methods} */
 export class Core {
   #engine;
   #session = 0;
-  /** Those that are being made, and where their model lies. @type {number[]} */
+  /** The artifacts that are being made, and the address of their model. @type {number[]} */
   #artifacts = [];
-  /** Whether gradients of earlier batches wait for their optimizer step. */
+  /** True while gradients of earlier batches wait for their optimizer step. */
   #accumulating = false;
   /** @type {ParameterInfo[]} */
   #parameters = [];
@@ -481,7 +481,7 @@ export class Core {
   }
 }
 
-/** Of several losses, or of the one. @param {GraphInfo | null} graph */
+/** The names of the losses. @param {GraphInfo | null} graph */
 const lossNames = (graph) =>
   (graph?.losses.length ? graph.losses : (graph?.outputs.slice(0, 1) ?? [])).map(({ name }) => name);
 

@@ -5,8 +5,8 @@ import { ARRAYS, bytesOf, sizeOf } from '../base/tensor.js';
 
 /** @import { DataType, ErrorCode } from '../types.js' */
 /**
- * @import { CheckpointFormat, ExternalFile, Outputs, PackedFeeds, PartName, PlainTensor, Pool, PropertyLimits, Protocol, Weights,
- * Which } from './protocol.js'
+ * @import { CheckpointFormat, ExternalFile, Outputs, PackedFeeds, PartName, PlainTensor, Pool, PropertyLimits, Protocol,
+ * Weights, Which } from './protocol.js'
  */
 
 /**
@@ -142,7 +142,7 @@ export class Engine {
   }
 
   /**
-   * What losses were in the last run, and have counted: three numbers for each.
+   * The losses of the last run: value, count, and whether it is a sum, three numbers for each.
    * @param {number} session
    * @param {readonly string[]} names
    */
@@ -162,7 +162,7 @@ export class Engine {
     return all;
   }
 
-  /** Where the fields of an output are. @param {number} session @param {number} i */
+  /** Reads the fields of an output. @param {number} session @param {number} i */
   #output(session, i) {
     return this.pointer('abi_session_output', session, i);
   }
@@ -249,7 +249,7 @@ export class Engine {
     }
   }
 
-  /** Of a build that was shrunk. @param {string} name */
+  /** The error of a shrunk build that lacks an export. @param {string} name */
   #missing(name) {
     const what = name.replace(/^abi_(session_)?/, '').replaceAll('_', ' ');
     return new TrainletError(
@@ -313,7 +313,7 @@ export class Engine {
 }
 
 /**
- * What graphs of an instance have had, a line each; '' where the build does not tell, for it was shrunk.
+ * Operators and passes that graphs of an instance have had, a line each; '' for a shrunk build, which does not report.
  * @param {{ instance: WebAssembly.Instance, pool?: Pool }} of
  */
 export function seenBy({ instance, pool }) {
@@ -324,7 +324,7 @@ export function seenBy({ instance, pool }) {
   return seen ? decoder.decode(bytes.slice(at, bytes.indexOf(0, at))) : '';
 }
 
-/** What an engine is made of. @param {Protocol['open']['in']} args */
+/** Instantiates the wasm module of an engine, with its thread pool. @param {Protocol['open']['in']} args */
 export async function instanceFor({ module, threads, stop }) {
   const pool = sharesMemory(module) ? { memory: sharedMemory(), threads } : undefined;
   return { instance: await instantiate(module, pool?.memory, stop && (() => Atomics.load(stop, 0))), pool };
@@ -363,10 +363,10 @@ const exportsOf = (instance) => /** @type {Record<string, Function>} */ (/** @ty
 const sharesMemory = (module) => WebAssembly.Module.imports(module).some(({ kind }) => kind === 'memory');
 
 const PAGES_PER_GB = 1 << 14;
-/** What the wasm file declares (CMakeLists.txt; tests/js/core.test.js holds both). */
+/** The maximum that the wasm file declares (CMakeLists.txt; tests/js/core.test.js compares both). */
 export const PAGES_MAX = 4 * PAGES_PER_GB - 1;
 
-/** As large as may be: address space for its maximum is taken at once, and not every machine has 4 GB of it. */
+/** The largest shared memory possible: its maximum is reserved at once, and not every machine has 4 GB of addresses. */
 function sharedMemory() {
   for (const maximum of [PAGES_MAX, 2 * PAGES_PER_GB, PAGES_PER_GB]) {
     try {
@@ -381,7 +381,7 @@ function sharedMemory() {
   );
 }
 
-/** Whether this thread may wait for others by sleeping: workers may, a page's own thread may not. */
+/** True if this thread may sleep while it waits: workers may, a page's main thread may not. */
 function maySleep() {
   try {
     Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 1); // is 0 already: returns at once
@@ -430,7 +430,7 @@ function whole(text) {
   throw invalid(`${JSON.stringify(text)} has a zero character or half of a surrogate pair in it, which no name has`);
 }
 
-/** As it lies in memory. @param {string} text */
+/** NUL-terminated UTF-8. @param {string} text */
 const textOf = (text) => encoder.encode(`${whole(text)}\0`);
 
 /** @param {readonly number[]} dims */
@@ -440,7 +440,7 @@ function shapeOf(dims) {
   return shape;
 }
 
-/** What is put in memory for a call. @param {Argument} arg */
+/** True for an argument that is copied into memory. @param {Argument} arg */
 const isBlock = (arg) => typeof arg === 'string' || typeof arg === 'object';
 
 /** @param {number} bytes */

@@ -1,4 +1,4 @@
-/** What every engine may be told, and what of it is refused. */
+/** The options of every engine, and their checks. */
 
 import { checkKeys, checkObject, invalid, nameOf } from '../base/errors.js';
 import { check, pack } from '../base/tensor.js';
@@ -45,7 +45,7 @@ export function checkEngineOptions(where, options, sources, more = []) {
   need('maxWork', 'a number above 0', (n) => typeof n === 'number' && n > 0);
 }
 
-/** What inputs are bound to once. @param {EngineOptions} options */
+/** Packs the constants of the inputs. @param {EngineOptions} options */
 export function packConstants({ constants = {} }) {
   return pack(Object.entries(constants).map(([name, value]) => [name, constantOf(name, value)]));
 }

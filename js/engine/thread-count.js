@@ -1,4 +1,4 @@
-/** How many threads an engine computes with: as asked for, where memory can be shared. */
+/** The number of threads of an engine: the option's, if memory can be shared. */
 
 import { isNode, nodeModule } from '../base/platform.js';
 

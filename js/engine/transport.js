@@ -40,7 +40,7 @@ function startWorker(url) {
   }
 }
 
-/** Where pages and workers have locks: in secure contexts that may keep anything at all. */
+/** A name for a Web Lock; undefined outside of secure contexts that may store data. */
 async function lockName() {
   try {
     await navigator.locks.query();

@@ -74,7 +74,7 @@ export class KeptFeatures {
     return this.#most.maxBytes;
   }
 
-  /** How many times something was deleted so far. */
+  /** The number of deletions so far. */
   get deletions() {
     return this.#deleted.length;
   }
@@ -87,7 +87,7 @@ export class KeptFeatures {
     return storedFeatures(this, ask, examples, values, how);
   }
 
-  /** What there is of a network's features; `error` says why that may be less than was stored. @param {string} base */
+  /** The stored features of a network; `error` explains why some may be missing. @param {string} base */
   async shelf(base) {
     let [listed, error] = [/** @type {Listed[]} */ ([]), /** @type {TrainletError | undefined} */ (undefined)];
     try {
@@ -332,7 +332,7 @@ export class KeptFeatures {
   }
 
   /**
-   * Those in the storage, and those that are in memory alone.
+   * Lists the packs in the storage and those that are only in memory.
    * @param {boolean} [pending] also those that do not count yet
    * @returns {Promise<Listed[]>}
    */
@@ -342,7 +342,7 @@ export class KeptFeatures {
     return [...listed, ...alone.map(([name, pack]) => ({ name, size: 0, used: 0, ...pack }))];
   }
 
-  /** What is ours in the storage, and whole as far as can be seen. @returns {Promise<Listed[]>} */
+  /** Lists our packs in the storage that are visibly whole. @returns {Promise<Listed[]>} */
   async #list() {
     const all = await inTime(this.#backend.list(), PATIENCE, silent);
     const used = /** @type {any} */ (all.find(({ name }) => name === USED)?.meta?.used);

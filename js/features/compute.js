@@ -11,11 +11,11 @@ import { unlessAborted } from '../base/unless-aborted.js';
 /** @import { FeatureStore } from './feature-store.js' */
 /** @import { Found } from './gather.js' */
 
-/** Of the options of a fit: features that were computed before it. */
+/** An option of a fit: features that were computed before it. */
 export const SHARED = Symbol('shared features');
 /** Kept in memory at most, unless it is said otherwise. */
 const MOST_BYTES = 256 * 2 ** 20;
-/** By how much of the largest an example's features may differ from batch to batch: rounding, and no more. */
+/** The tolerance between batches of an example's features, relative to the largest: rounding errors. */
 const ROUNDING = 1e-4;
 /** So many examples at least go through the lower layers once more, beside others. */
 export const AGAIN = 4;
@@ -70,7 +70,7 @@ export async function featuresOf(ask, reader, options, how) {
   return kept && { reader: exchange(inputs, kept), features: tell(bytesIn(kept)) };
 }
 
-/** How much memory `cacheFeatures` gives, and what a store has. @param {FitOptions['cacheFeatures']} cacheFeatures */
+/** The memory limit and the store of `cacheFeatures`. @param {FitOptions['cacheFeatures']} cacheFeatures */
 export function wishOf(cacheFeatures) {
   const { maxBytes: limit = MOST_BYTES, store } = typeof cacheFeatures === 'object' ? cacheFeatures : {};
   return { limit, store: /** @type {FeatureStore | undefined} */ (store) };
@@ -79,7 +79,7 @@ export function wishOf(cacheFeatures) {
 /** @param {[string, Tensor][]} kept */
 export const bytesIn = (kept) => kept.reduce((sum, [, { data }]) => sum + data.byteLength, 0);
 
-/** What they are called, and what takes them. @param {Ask} ask */
+/** The names of the features and of the inputs beside them. @param {Ask} ask */
 export async function namesOf(ask) {
   try {
     return /** @type {Features} */ (await ask('describe', ['features']));
@@ -130,11 +130,11 @@ export async function compute(ask, of, { signal, onFeatures }, { limit, rest }) 
     : undefined;
 }
 
-/** How many at a time. @param {Wanted} of */
+/** The number of examples in a batch. @param {Wanted} of */
 export const batchOf = ({ examples, inputBytes }) => ((BATCH * inputBytes) / examples > BATCH_BYTES ? FEWER : BATCH);
 
 /**
- * Where memory can be shared all further batches are put there: a buffer for each would be as much garbage as inputs.
+ * One shared buffer for all further batches, if memory can be shared: a buffer for each would become garbage.
  * @param {PackedFeeds} feeds
  */
 function sharedRoom(feeds) {
@@ -151,7 +151,7 @@ function roomFor({ type, data, dims }, examples) {
 }
 
 /**
- * Whether the rows after the first, computed again beside others, are what they were but for rounding.
+ * True if the rows after the first, computed again beside others, are the same but for rounding.
  * @param {Tensor} tensor @param {Uint32Array} rows which example each is @param {number} examples
  */
 function isTheSame({ data, dims }, rows, examples) {

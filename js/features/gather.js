@@ -91,11 +91,14 @@ class Gathering {
   #shelf;
   /** Examples at a time. */
   #size;
-  /** Which example has a content first, and how many have it. @type {Map<string, { at: number, times: number }>} */
+  /**
+   * The first example and the number of examples of each content.
+   * @type {Map<string, { at: number, times: number }>}
+   */
   #places = new Map();
-  /** By content. @type {Map<string, Uint8Array>} */
+  /** Rows by content. @type {Map<string, Uint8Array>} */
   #rows = new Map();
-  /** Those that are not stored yet. @type {Map<string, Uint8Array>} */
+  /** Rows that are not stored yet. @type {Map<string, Uint8Array>} */
   #fresh = new Map();
   /** @type {readonly Output[] | undefined} */
   #outputs;
@@ -147,7 +150,7 @@ class Gathering {
     return this.#bytes <= this.#how.limit;
   }
 
-  /** What of it the store has. @returns {Promise<string[]>} what it has not */
+  /** Takes all rows that the store has. @returns {Promise<string[]>} the missing contents */
   async #takeAll() {
     for (const [content, { bytes, fromMemory }] of await this.#shelf.rows(this.#contents)) {
       this.#rows.set(content, bytes);
@@ -156,7 +159,7 @@ class Gathering {
     return [...this.#places.keys()].filter((content) => !this.#rows.has(content));
   }
 
-  /** As many as are needed to see whether they are the same. @returns {Promise<string[]>} what it has not */
+  /** Takes one batch of stored rows, for a comparison. @returns {Promise<string[]>} the missing contents */
   async #takeSome() {
     const find = () => [...this.#places.keys()].filter((content) => this.#shelf.has(content));
     for (let there = find(); there.length && !this.#rows.size; there = find())
@@ -221,7 +224,7 @@ class Gathering {
     return batch.every((content, i) => this.#isSame(content, given[i])) ? 'same' : 'others';
   }
 
-  /** Whether it is what it was, if it was known. @param {string} content @param {Uint8Array} row */
+  /** True if a row equals the known one, if there was one. @param {string} content @param {Uint8Array} row */
   #isSame(content, row) {
     const known = this.#rows.get(content);
     if (known) return known.length === row.length && known.every((byte, i) => byte === row[i]);
@@ -236,7 +239,7 @@ class Gathering {
   }
 
   /**
-   * Where memory has no room: what is computed goes to the store, all but what is computed again.
+   * Frees memory: computed rows go to the store, except those that are computed again.
    * @param {Set<string>} stay @param {boolean} isLast
    * @returns {Promise<boolean>} whether that has room
    */

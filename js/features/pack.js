@@ -45,7 +45,7 @@ export const sameOutputs = (a, b) =>
   JSON.stringify(b.map(({ name, type, dims }) => [name, type, dims]));
 
 /**
- * Whether what anybody may have written is one.
+ * True if an untrusted value is a pack.
  * @param {any} pack
  * @returns {pack is Pack}
  */
@@ -65,7 +65,7 @@ export function isPack(pack) {
   }
 }
 
-/** By their contents. @param {Pack} pack @returns {Map<string, Uint8Array>} */
+/** The rows of a pack by content. @param {Pack} pack @returns {Map<string, Uint8Array>} */
 export function rowsIn({ rows, bytes }) {
   return new Map(rows.map((content, i) => [content, rowOf(bytes, rows.length, i)]));
 }
@@ -91,7 +91,7 @@ export function packsFor(base, outputs, rows, most) {
 /** @param {number} most */
 const largest = (most) => Math.min(LARGEST, most * SHARE);
 
-/** What there is of one network's features. */
+/** The features of one network. */
 export class Shelf {
   #kept;
   #base;
@@ -139,7 +139,7 @@ export class Shelf {
   }
 
   /**
-   * Those of these that are there, which what is damaged is not from then on; a storage that fails is asked no more.
+   * The stored rows of these contents. Damaged rows count as missing from then on; a failed storage is not asked again.
    * @param {Iterable<string>} contents
    * @returns {Promise<Map<string, { bytes: Uint8Array, fromMemory: boolean }>>}
    */

@@ -12,7 +12,7 @@ import { CHECKPOINT_KEYS, checkCheckpoint } from '../fit/options.js';
 /** @import { TrainingSession } from '../session/training.js' */
 /** @typedef {NonNullable<FineTuneOptions['checkpoint']>} Wish */
 
-/** What decides what is learned, besides the model and the examples. */
+/** Options that change the result, besides the model and the examples. */
 export const DECIDING = /** @type {const} */ ([
   'head',
   'lastLayers',
@@ -50,7 +50,7 @@ export class TuningCheckpoint {
   }
 
   /**
-   * Where the same call was cut short: in which of its phases, and the session of then.
+   * Finds the interrupted phase of the same call, and its checkpoint.
    * @returns {Promise<{ phase: number, bytes: Uint8Array } | undefined>}
    */
   async find() {
@@ -73,7 +73,7 @@ export class TuningCheckpoint {
   }
 
   /**
-   * As fit takes it. What a phase ends with is not saved: what it goes on to is judged yet.
+   * The checkpoint option of fit. The end of a phase is not saved, because its result is not judged yet.
    * @param {number} phase @returns {NonNullable<FitOptions['checkpoint']>}
    */
   of(phase) {
@@ -86,7 +86,7 @@ export class TuningCheckpoint {
   }
 
   /**
-   * What was taken in the end: nothing goes on from there.
+   * Saves the accepted result, from which nothing resumes.
    * @param {TrainingSession} session @param {AbortSignal} [signal]
    */
   async saveLast(session, signal) {
@@ -123,7 +123,7 @@ export async function keyOf(model, examples, classes, options) {
 /** @param {Uint8Array} [bytes] */
 const hex = (bytes) => bytes && Array.from(bytes, (byte) => byte.toString(16).padStart(2, '0')).join('');
 
-/** What is damaged cannot be gone on from: it is begun anew. @param {unknown} error */
+/** Ignores a damaged checkpoint, so that training starts over. @param {unknown} error */
 function unlessCorrupt(error) {
   if (error instanceof TrainletError && error.code === 'checkpoint-corrupt') return undefined;
   throw error;

@@ -53,7 +53,7 @@ const HELD_OUT = 0.2;
 const LOWER_RATE = 0.1;
 /** Epochs of the layers below the head, as a share of the head's. */
 const LOWER_EPOCHS = 0.25;
-/** How strongly what is learned is drawn to the base. */
+/** The strength of the anchor that pulls parameters to the base. */
 const ANCHOR = 0.1;
 /** Pictures of a model that keeps its outputs are moved and turned so far. */
 const AUGMENT = /** @type {const} */ ([
@@ -175,8 +175,8 @@ class Tuning {
   }
 
   /**
-   * By class means. What the layers below give of each example is computed here, once for all that follows; the
-   * person's are the first of those that are learned.
+   * Starts the head with class means. Computes the features of each example, once for all phases; the user's examples
+   * come first.
    * @param {Examples} train @param {Examples} whole @param {{ heldOut?: Examples, replay?: Examples }} judged
    */
   async #beginHead(train, whole, judged) {
@@ -223,7 +223,7 @@ class Tuning {
   }
 
   /**
-   * Of a call that was cut short, what came before its last phase is done once more: to the bit what it was.
+   * Runs the phases. After an interruption, those before the last phase are repeated, with the same bits.
    * @param {Examples} train @param {Examples | undefined} heldOut @param {number} judgingMs @param {TuningCheckpoint}
    * [checkpoint]
    */
@@ -243,7 +243,7 @@ class Tuning {
     }
   }
 
-  /** Of the budget, when the gate will have had its time. @param {number} judgingMs */
+  /** The rest of the budget, without the time of the gate. @param {number} judgingMs */
   #leftMs(judgingMs) {
     const paused = this.#phases.reduce((sum, { history }) => sum + (history.pausedMs ?? 0), 0);
     const { maxMs = Infinity } = this.#options.budget ?? {};

@@ -77,7 +77,8 @@ async function samplesLeft(store, gone, data) {
 }
 
 /**
- * Of another call, which may have learned from what is forgotten. @param {FineTuneOptions['checkpoint']} checkpoint
+ * Lists versions of other calls, which may have learned from the sample.
+ * @param {FineTuneOptions['checkpoint']} checkpoint
  * @param {string} [key]
  */
 async function versionsLeft(checkpoint, key) {

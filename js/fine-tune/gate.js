@@ -8,8 +8,8 @@ import { fed } from '../data/labelled-examples.js';
 /** @import { SharedFeatures } from './shared-features.js' */
 
 /**
- * Where all of the new weights would make something worse, the share of them that is taken is found by so many
- * halvings.
+ * If the new weights fail the check, so many bisection steps find how far towards them the model can move and still
+ * pass.
  */
 const HALVINGS = 3;
 /**

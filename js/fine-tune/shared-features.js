@@ -28,7 +28,7 @@ const EVALUATED = 32;
 export class SharedFeatures {
   #kept;
   #saved;
-  /** What `history.features` tells. */
+  /** The value of `history.features`. */
   told;
 
   /**
@@ -74,7 +74,7 @@ export class SharedFeatures {
     if (error && this.told.store) Object.assign(this.told.store, { error });
   }
 
-  /** Of each example, one row; undefined where that is none of them. @param {Examples} examples @param {string} name */
+  /** One row for each example; undefined if `name` is not a feature. @param {Examples} examples @param {string} name */
   rowsOf(examples, name) {
     const [, tensor] = this.#kept.get(examples)?.find(([own]) => own === name) ?? [];
     return tensor?.dims.length === 2 ? rowsOf(/** @type {any} */ (tensor.data), tensor.dims[0]) : undefined;

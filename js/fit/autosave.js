@@ -33,7 +33,7 @@ export class Autosave {
   #signal;
   #savedAt = performance.now();
   #savedStep = 0;
-  /** Of the last save. @type {TrainletError | undefined} */
+  /** The error of the last save. @type {TrainletError | undefined} */
   #failure;
   /** It failed when the signal had come: it is not tried again. */
   #gaveUp = false;
@@ -69,13 +69,13 @@ export class Autosave {
       });
   }
 
-  /** Where the next epoch begins. @param {Moment} moment */
+  /** Saves after an epoch if a save is due. @param {Moment} moment */
   async saveEpoch(moment) {
     this.least = Math.min(this.least, moment.loss ?? Infinity);
     if ((moment.epoch + 1) % (this.#checkpoint?.everyEpochs ?? 1) === 0) await this.save(moment);
   }
 
-  /** What is not saved yet. @param {Moment} moment */
+  /** Saves if anything is not saved yet. @param {Moment} moment */
   async saveNew(moment) {
     await this.#leaving;
     await this.#saveNew(moment);

@@ -1,4 +1,4 @@
-/** What a training may take: so much time, and none while the page is hidden or the battery low. */
+/** The budget of a training: limits its time, and pauses while the page is hidden or the battery is low. */
 
 import { abortedBy, checkKeys, checkObject, checkWhole, invalid } from '../base/errors.js';
 import { unlessAborted } from '../base/unless-aborted.js';
@@ -7,7 +7,7 @@ import { unlessAborted } from '../base/unless-aborted.js';
 /** @typedef {{ level: number, charging: boolean } & EventTarget} Battery */
 
 export const BUDGET_KEYS = /** @type {const} */ (['maxMs', 'pauseWhenHidden', 'saveBattery']);
-/** Of a battery that nothing charges: at most so much of it left is low. */
+/** A battery that is not charging is low at this level. */
 const LOW = 0.2;
 
 /** @param {string} where @param {FitOptions['budget']} [budget] */
@@ -28,7 +28,10 @@ export async function openBudget(options) {
   return new Budget(since, options, budget.saveBattery ? await batteryHere() : undefined);
 }
 
-/** Where the browser tells of it, as Chromium does in secure contexts. @returns {Promise<Battery | undefined>} */
+/**
+ * The battery, if the browser reports it, as Chromium does in secure contexts.
+ * @returns {Promise<Battery | undefined>}
+ */
 async function batteryHere() {
   try {
     return await /** @type {any} */ (globalThis.navigator)?.getBattery?.();

@@ -188,7 +188,7 @@ class Fit {
     return String(standing?.position) === String(position) ? standing : undefined;
   }
 
-  /** Those of the fit that was cut short; who asks for `resume` need not have them. @param {Position} position */
+  /** True if the data are those of the interrupted fit; `resume` does not require them. @param {Position} position */
   async #hasSameData(position) {
     const was = this.#standingAt(position)?.data;
     if (this.#options.resume || was === undefined || was === this.#train.fingerprint) return true;
@@ -199,7 +199,7 @@ class Fit {
     return false;
   }
 
-  /** What a checkpoint says of the fit from now on. @param {Position} position */
+  /** Sets the fit's state for checkpoints from now on. @param {Position} position */
   #mark(position) {
     const train = this.#train;
     if (!train.examples) return;
@@ -288,7 +288,7 @@ class Fit {
   }
 
   /**
-   * Those of an epoch; from where it is, once more, when features are to be kept no longer.
+   * Reads the batches of an epoch; continues from its position when the feature cache is given up.
    * @returns {Promise<History['stopped'] | undefined>}
    */
   async #readBatches() {

@@ -7,7 +7,7 @@ import { unlessAborted } from '../base/unless-aborted.js';
 
 export class Listeners {
   #options;
-  /** Of the batches of this group. @type {unknown[]} */
+  /** Promises of `onBatch` for the batches of this group. @type {unknown[]} */
   #given = [];
 
   /** @param {FitOptions} options */

@@ -1,6 +1,6 @@
 /**
- * What predictions are measured by beside accuracy: each as numbers that add up over batches, so that a checkpoint can
- * keep them, and what they tell in the end.
+ * Metrics of predictions beside accuracy: each has numbers that add up over batches, so that a checkpoint can
+ * keep them, and computes its value from these.
  */
 
 import { TrainletError } from '../base/errors.js';
@@ -281,7 +281,7 @@ const MEASURES = {
 
 export const measureNames = () => ['top-K-accuracy', ...Object.keys(MEASURES)];
 
-/** By its name, if there is one. @param {string} name @returns {Measure | undefined} */
+/** The measure of a name, if there is one. @param {string} name @returns {Measure | undefined} */
 export function measureNamed(name) {
   const [, k] = /^top-([1-9]\d*)-accuracy$/.exec(name) ?? [];
   if (k) return { name, labels: 'classes', count: countTop(Number(k)), tell: meanOf, higherIsBetter: true };

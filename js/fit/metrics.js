@@ -1,4 +1,4 @@
-/** What is told of a model beside its loss, and the running sums of both over batches. */
+/** Metrics beside the loss, and the running sums of both over batches. */
 
 import { checkWhole, invalid, nameOf } from '../base/errors.js';
 import { Tensor } from '../base/tensor.js';
@@ -60,7 +60,7 @@ function checkCustom(metric) {
 }
 
 /**
- * What is asked for, and of which input and output.
+ * The requested measures, with their input and output.
  * @param {SessionInfo} info
  * @param {Metrics} [metrics]
  * @param {number} [bytes] of the text
@@ -93,7 +93,7 @@ export function measuresOf(info, metrics, bytes) {
 }
 
 /**
- * Those of them that training batches have: of predictions, where the training model gives these.
+ * The measures of training batches: those of predictions need a training model that outputs them.
  * @param {Measures} all
  * @param {GraphInfo} graph
  * @param {Metrics | undefined} metrics
@@ -139,12 +139,12 @@ function classPair({ inputs, outputs: [loss] }, info, metric) {
 /** Batches weigh by what their loss has counted, so that a mean does not depend on how the data are cut into them. */
 export class Tally {
   #measures;
-  /** Of each of the losses. */
+  /** The sum of each loss. */
   #totals;
   #weights;
   #right;
   #labels;
-  /** Of each measure by its name. @type {Record<string, number[]>} */
+  /** The sums of each measure by its name. @type {Record<string, number[]>} */
   #measured;
 
   /**
@@ -251,7 +251,7 @@ export class Tally {
   }
 
   /**
-   * What there is beside a loss.
+   * The result beside a loss.
    * @param {number | undefined} loss
    * @param {number} right
    * @param {number} labels
@@ -279,7 +279,7 @@ function resultOf(metric) {
 }
 
 /**
- * How many labels are where the prediction is largest along the class axis; one that is ignored or no class does not
+ * Counts the labels where the prediction is largest along the class axis; one that is ignored or no class does not
  * count.
  * @param {PlainTensor<TypedArray>} prediction (N, C, …) as in SoftmaxCrossEntropyLoss, or (N, …, C)
  * @param {Labels} labels (N, …)

@@ -1,4 +1,4 @@
-/** What a fit may be told, and what of it is refused. */
+/** The options of a fit, and their checks. */
 
 import { checkKeys, checkWhole, invalid, nameOf, TrainletError } from '../base/errors.js';
 import { checkListeners, needSignal, ownOptions } from '../base/own-options.js';
@@ -91,7 +91,7 @@ export function checkFitOptions(data, options) {
 }
 
 /**
- * Whether the engine refused a batch because BatchNormalization finds a single value for each channel in it
+ * True if the engine refused a batch because BatchNormalization has a single value for each channel
  * (src/ops/norm/batch_norm_internal.c).
  * @param {unknown} error @returns {error is TrainletError}
  */

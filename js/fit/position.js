@@ -131,7 +131,7 @@ function readEnd(text) {
   }
 }
 
-/** What anybody may have written. @param {string} text @returns {Standing | undefined} */
+/** Parses an untrusted text. @param {string} text @returns {Standing | undefined} */
 function read(text) {
   try {
     const { position, step, tally, data, best, plateau, measured, least } = JSON.parse(text);

@@ -10,7 +10,7 @@ import { monitored } from './monitor.js';
 /** @typedef {Extract<Schedule, { type: 'one-cycle' }>} OneCycle */
 /** @typedef {Extract<Schedule, { type: 'plateau' }>} PlateauSchedule */
 
-/** Beside type and lr, and but for one-cycle warmup. */
+/** Options of each schedule besides type, lr and (except one-cycle) warmup. */
 export const SCHEDULE_KEYS = /** @type {const} */ ({
   constant: [],
   linear: ['steps', 'end'],

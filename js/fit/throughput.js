@@ -1,4 +1,4 @@
-/** How fast a fit is: examples in the time that went into training them. */
+/** The throughput of a fit: examples by the time that training them took. */
 
 export class Throughput {
   #startedAt = performance.now();
@@ -17,7 +17,7 @@ export class Throughput {
     this.#awayMs += ms;
   }
 
-  /** What events tell. @param {number} savingMs that saves took @param {number} [left] batches */
+  /** The throughput fields of an event. @param {number} savingMs that saves took @param {number} [left] batches */
   tell(savingMs, left) {
     const elapsed = performance.now() - this.#startedAt;
     return {

@@ -1,4 +1,4 @@
-/** What a fit trains on: the examples, or the features that are kept of them, shuffled and augmented. */
+/** The training data of a fit: the examples or their cached features, shuffled and augmented. */
 
 import { permutation } from '../data/dataset.js';
 import { featuresOf, SHARED, wishOf } from '../features/compute.js';
@@ -15,7 +15,7 @@ import { featuresOf, SHARED, wishOf } from '../features/compute.js';
 /** @typedef {{ features: SharedFeatures, training: Examples, heldOut?: Examples }} Shared */
 
 export class TrainingData {
-  /** As they were given. */
+  /** The examples as they were given. */
   #whole;
   #reader;
   #augmenter;
@@ -24,7 +24,7 @@ export class TrainingData {
 
   /** @type {{ whole: Reader, reader: Reader } | undefined} */
   #heldOut;
-  /** What a store of features has not acknowledged yet. @type {Promise<TrainletError | undefined>[]} */
+  /** Writes that the feature store has not acknowledged yet. @type {Promise<TrainletError | undefined>[]} */
   #saving = [];
 
   /**
@@ -39,7 +39,7 @@ export class TrainingData {
     this.#heldOut = heldOut && { whole: heldOut, reader: heldOut };
   }
 
-  /** What is evaluated after each epoch. */
+  /** The data that is evaluated after each epoch. */
   get heldOut() {
     return this.#heldOut?.reader;
   }
@@ -55,7 +55,7 @@ export class TrainingData {
   }
 
   /**
-   * Where the lower layers are frozen, later epochs need not compute them again.
+   * Fills the feature cache, so that later epochs do not compute frozen layers again.
    * @param {Ask} ask @param {FitOptions & { [SHARED]?: Shared }} options @param {FitPosition} position
    * @param {() => Promise<boolean>} [rest] whether to give up
    * @returns {Promise<Pick<History, 'features'> | undefined>}
@@ -94,7 +94,7 @@ export class TrainingData {
   }
 
   /**
-   * Those of what is evaluated, where there is room for them too; what is told is of both then.
+   * Caches the features of the validation data too, if there is room; the report then covers both.
    * @param {Ask} ask @param {FitOptions} options @param {Told} before @param {How} how
    * @returns {Promise<Partial<Told> | undefined>}
    */

@@ -34,7 +34,7 @@ class Writer {
     return place;
   }
 
-  /** Where these numbers of 16 bits are, once for all tables that are alike. @param {number[]} numbers */
+  /** The position of a vtable, shared by all tables that are alike. @param {number[]} numbers */
   vtable(numbers) {
     const key = String(numbers);
     const known = this.#vtables.get(key);
@@ -66,8 +66,9 @@ export const int64 = (x) => ({ bytes: 8, put: (file, place) => file.view.setBigI
 export const float32 = (x) => ({ bytes: 4, put: (file, place) => file.view.setFloat32(place, x, true) });
 
 /**
- * What a table or a vector leads to. @param {(file: Writer) => number} part writes it and tells its place @returns
- * {Field}
+ * A field that refers to a table or vector.
+ * @param {(file: Writer) => number} part writes it, returns its position
+ * @returns {Field}
  */
 const partOf = (part) => ({ bytes: 4, put: () => {}, part });
 

@@ -85,7 +85,7 @@ export function artifactsOf(made) {
 }
 
 /**
- * What exportModel gives in the format that it was told.
+ * Converts an exported model to the requested format.
  * @param {Uint8Array<ArrayBuffer>} model
  * @param {ExportOptions} options
  */
@@ -307,7 +307,7 @@ function defaultOf(name, value) {
   return isInt ? attributeTable(name, INT, int64(BigInt(value))) : attributeTable(name, FLOAT, float32(Number(value)));
 }
 
-/** Which output of which node each input is; both ends list an edge. @param {Node[]} nodes */
+/** The edges between nodes; both ends list an edge. @param {Node[]} nodes */
 function edgesOf(nodes) {
   const makers = new Map(nodes.flatMap((node) => node.outputs.map((name, output) => [name, { node, output }])));
   const [into, from] = [nodes, nodes].map((all) => all.map(() => /** @type {number[]} */ ([])));

@@ -1,6 +1,6 @@
 /**
- * By what ONNX Runtime finds its kernels: for each operator that our files may have, the versions at which it changed,
- * what its inputs and outputs are called there (by their type's constraint or, where it has none, by name), and the
+ * The keys by which ONNX Runtime finds its kernels: for each operator that our files may have, the versions at which it
+ * changed, the names of its inputs and outputs (by their type's constraint or, without one, by name), and the
  * defaults of its attributes, which a file of this format must spell out. Printed by tests/golden/make_ort_operators.py.
  *
  *   T,Tind>T: Gather@13(axis=0)   inputs > outputs: operators@versions(defaults); * any number; - no kernel
@@ -80,7 +80,7 @@ T>reduced: ArgMax@13(axis=0, keepdims=1, select_last_index=0)
 V>V: Identity@14,16,19,21,23,24
 `;
 
-/** Of onnxruntime-training, and of onnxruntime-web up to 1.19.2. */
+/** Operators of onnxruntime-training, and of onnxruntime-web up to 1.19.2. */
 const ONNX_TRAINING = `
 T,I>T: MaxPoolGrad@9
 T,Tind,T>T,T: SoftmaxCrossEntropyLoss@13(reduction=mean)
@@ -139,7 +139,10 @@ const TOKENS = /([\w*,>-]+):|(\w+)@([\d,]+)(?:\(([^)]*)\))?/g;
 /** @type {Map<string, Operator[]> | undefined} */
 let operators;
 
-/** As it is at a version of its domain's opset; undefined where there is no kernel. @param {string} domain @param {string} name @param {number} version */
+/**
+ * An operator at a version of its domain's opset; undefined if there is no kernel.
+ * @param {string} domain @param {string} name @param {number} version
+ */
 export function operatorOf(domain, name, version) {
   operators ??= readAll();
   const forms = (operators.get(`${domain}:${name}`) ?? []).filter(({ since }) => since <= version);

@@ -45,7 +45,7 @@ export function readSafetensors(bytes, file) {
 }
 
 /**
- * What is in a file that is read by ranges: tensors of any type, and where they begin.
+ * Opens a file that is read by ranges: tensors of any type, and their offsets.
  * @param {import('../artifacts/external-data.js').Ranges} ranges @param {string} file
  */
 export async function openSafetensors({ bytes, read }, file) {
@@ -55,7 +55,7 @@ export async function openSafetensors({ bytes, read }, file) {
   return { places: placesIn(header, bytes - start, bad), start };
 }
 
-/** Where the header ends. @param {Uint8Array} bytes @param {number} total @param {Bad} bad */
+/** The end of the header. @param {Uint8Array} bytes @param {number} total @param {Bad} bad */
 function startOf(bytes, total, bad) {
   if (total < 8) throw bad(`has ${total} bytes, too few for a safetensors file`);
   const length = Number(new DataView(bytes.buffer, bytes.byteOffset).getBigUint64(0, true));
@@ -144,7 +144,7 @@ export function floatsOf(view, dtype, from, count) {
   return data;
 }
 
-/** What each 16 bits are, made when it is first needed. @param {(bits: number) => number} of */
+/** A lazily made table of the value of each 16 bits. @param {(bits: number) => number} of */
 function tableOf(of) {
   /** @type {Float32Array | undefined} */
   let table;

@@ -16,7 +16,7 @@ const windowedSinc = (t) => {
 };
 
 /**
- * Of the new samples that lie `phase` / `after` past an old one: by how much the old ones from `first` on count.
+ * The filter of new samples that lie `phase` / `after` past an old one: weights of the old ones from `first` on.
  * @param {number} phase @param {number} before @param {number} after rates without common divisor
  */
 function tapsOf(phase, before, after) {

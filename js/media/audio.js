@@ -14,7 +14,7 @@ import { melOf, melSpectrogram } from './spectrogram.js';
 
 export const AUDIO_KEYS = /** @type {const} */ (['sampleRate', 'sourceRate', 'length', 'frames', 'mel']);
 export const FRAME_KEYS = /** @type {const} */ (['length', 'hop']);
-/** What a file is decoded at where nothing else is said. */
+/** The default sample rate of a decoded file. */
 const USUAL_RATE = 48_000;
 const RATE_MOST = 768_000;
 
@@ -74,7 +74,10 @@ function mono(what, buffer) {
   return { samples, rate };
 }
 
-/** By the browser, which also brings it to that rate. @param {string} what @param {Blob} blob @param {number} rate */
+/**
+ * Decodes a file by the browser, which also resamples it.
+ * @param {string} what @param {Blob} blob @param {number} rate
+ */
 async function decode(what, blob, rate) {
   if (typeof OfflineAudioContext === 'undefined')
     throw unreadable(`${what}: only a page decodes files of sound; here give an AudioBuffer or samples`);

@@ -8,7 +8,7 @@ import { invalid, nameOf, sentenceOf, TrainletError } from '../base/errors.js';
 /** @param {string} why @param {unknown} [cause] */
 const unreadable = (why, cause) => new TrainletError('source-unreadable', why, { cause });
 
-/** What a canvas draws, by its class, and where its size stands. @type {Record<string, string[]>} */
+/** Classes that a canvas can draw, with the properties of their size. @type {Record<string, string[]>} */
 const DRAWN = {
   ImageBitmap: ['width', 'height'],
   HTMLCanvasElement: ['width', 'height'],
@@ -56,7 +56,7 @@ async function fetched(what, url) {
   return await response.blob();
 }
 
-/** As it is to be seen: turned as its camera says. @param {string} what @param {Blob} blob */
+/** Decodes a picture in its Exif orientation. @param {string} what @param {Blob} blob */
 async function decode(what, blob) {
   if (typeof createImageBitmap === 'undefined')
     throw unreadable(

@@ -51,7 +51,7 @@ export function resize(picture, { across, down, left, top, width, height }) {
 }
 
 /**
- * Of the rows `from` … `to` alone.
+ * Resizes the rows `from` … `to` alone.
  * @param {Picture} picture
  * @param {Taps} taps
  * @param {number} from

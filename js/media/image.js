@@ -24,7 +24,7 @@ export const IMAGE_KEYS = /** @type {const} */ ([
 ]);
 /** Larger sides are a slip: a size in bytes, or width times height. */
 const SIDE_MOST = 16_384;
-/** Where red, green and blue go. @type {Record<string, number[]>} */
+/** The channel of red, green and blue. @type {Record<string, number[]>} */
 const FORMATS = { RGB: [0, 1, 2], BGR: [2, 1, 0], RBG: [0, 2, 1] };
 
 /**
@@ -129,7 +129,7 @@ function numbers(option, given, count, fits = () => true, wanted = 'that are fin
 }
 
 /**
- * What each byte becomes, in the float32 arithmetic of PyTorch.
+ * The value of each byte, in the float32 arithmetic of PyTorch.
  * @param {ImageOptions<any>} options
  * @param {number} channels
  */

@@ -24,7 +24,7 @@ export const MEL_KEYS = /** @type {const} */ ([
 const SCALES = ['htk', 'slaney', 'onnx'];
 /** Longer windows are a slip: a second at the highest rates has fewer samples. */
 const LONGEST = 1 << 20;
-/** What log adds, so that silence is finite. */
+/** The addend of log, so that silence is finite. */
 const SILENCE = 1e-6;
 
 /** @param {MelOptions} options @param {number} sampleRate @returns {Mel} */
@@ -164,7 +164,7 @@ function pointsOf({ nMels, fMin, fMax }, { toMel, toHz }, steps) {
 }
 
 /**
- * As torchaudio's melscale_fbanks: each rises from the point before to its own and falls to the next.
+ * torchaudio's melscale_fbanks: each triangle rises from the point before to its own and falls to the next.
  * @param {number} sampleRate
  * @param {Mel} mel
  * @param {number} bins

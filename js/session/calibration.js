@@ -11,12 +11,12 @@ import { labelsOf, valuesOf } from './head.js';
 /** @import { SessionInfo } from '../engine/protocol.js' */
 /** @import { TrainingSession } from './training.js' */
 
-/** Of the calibration error, as the metric's. */
+/** Bins of the calibration error, as in the metric. */
 const BINS = 15;
 /** A temperature beyond is none: too few examples, or all of them right, so that any is better than one before. */
 const MOST = 20;
 const HALVINGS = 60;
-/** Which share of the known examples may be called unknown. */
+/** The share of known examples that may be called unknown. */
 const MISSED = 0.05;
 
 /**

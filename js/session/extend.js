@@ -45,7 +45,7 @@ export async function extendOutput(session, ask, info, output, newClasses, optio
 }
 
 /**
- * Of all classes, the new ones last.
+ * The names of all classes, the new ones last.
  * @param {string} output @param {number} count @param {readonly string[] | null} known @param {readonly string[]} added
  */
 function namesOf(output, count, known, added) {
@@ -74,7 +74,7 @@ async function rowsIn(session, { weight, bias, axis, classes }) {
 }
 
 /**
- * Those of the new classes. Without examples a class has the mean of the old ones' weights: its score is the mean of
+ * The rows of the new classes. Without examples a class has the mean of the old ones' weights: its score is the mean of
  * theirs, so it is never the largest.
  * @param {TrainingSession} session @param {OutputLayer} layer @param {Rows} old @param {readonly string[]} names
  * @param {ExtendOptions['examples']} examples
@@ -157,7 +157,7 @@ function fitted(examples, shifts) {
 /** @param {number} x */
 const finiteSize = (x) => (Number.isFinite(x) ? Math.abs(x) : 0);
 
-/** Where the loss, which is convex in the offset, is least. @param {Example[]} examples @param {number} scale */
+/** The offset with the least loss, which is convex in it. @param {Example[]} examples @param {number} scale */
 function offsetAt(examples, scale) {
   let [low, high] = [-MOST_OFFSET, MOST_OFFSET];
   for (let i = 0; i < HALVINGS; i++) {
@@ -188,6 +188,6 @@ function judged({ label, weight, scores, closeness }, scale, offset) {
   return { loss: weight * loss, slope: weight * slope };
 }
 
-/** As the engine takes them. @param {Rows} rows */
+/** Rows in the engine's order. @param {Rows} rows */
 const flat = ({ weights, biases }) =>
   /** @type {const} */ ([Float32Array.from(weights.flatMap((row) => [...row])), Float32Array.from(biases)]);

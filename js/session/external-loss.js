@@ -35,7 +35,7 @@ export async function forward(ask, info, feeds, options) {
 }
 
 /**
- * What can be done with a forward run, once.
+ * The methods of an open forward run, each to be called once.
  * @param {Ask} ask
  * @param {Outside} outside
  * @param {number} run

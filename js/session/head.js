@@ -11,7 +11,7 @@ import { Tensor } from '../base/tensor.js';
 const BATCH = 32;
 /** Label smoothing: without it, examples that are told apart easily would make the scores as large as can be. */
 export const DOUBT = 0.1;
-/** What the scale of first scores is chosen from: powers of 2 by the mean squared distance within the classes. */
+/** Candidates for the scale of first scores: powers of 2 by the mean squared distance within the classes. */
 export const SCALES = Array.from({ length: 17 }, (_, i) => 2 ** (i - 8));
 
 /**
@@ -50,7 +50,7 @@ export function labelsOf(where, data, classes) {
 }
 
 /**
- * What a value is of each example.
+ * Computes a value for each example.
  * @param {string} where @param {TrainingSession} session @param {Feeds} inputs @param {number} examples
  * @param {string} [value] default: the scores
  * @param {AbortSignal} [signal]
@@ -103,7 +103,7 @@ function weightsOf(rows, labels, classes) {
   return [w, b];
 }
 
-/** Of no rows: zeros, which is the middle. @param {ArrayLike<number>[]} rows @param {number} count */
+/** The mean of rows; zeros without any. @param {ArrayLike<number>[]} rows @param {number} count */
 export function meanOf(rows, count) {
   const mean = new Float64Array(count);
   for (const row of rows) for (let i = 0; i < count; i++) mean[i] += row[i] / rows.length;

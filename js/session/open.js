@@ -1,5 +1,5 @@
 /**
- * What the sessions share: their files, how one is made of an engine that was given these, and how its nodes are timed.
+ * Shared by the sessions: their files, creating one on an engine that has these, and timing its nodes.
  */
 
 import { checkKeys, invalid, needObject } from '../base/errors.js';
@@ -12,7 +12,7 @@ import { readExternal, readSource } from '../sources/source.js';
 /** @typedef {[name: string, which: PartName, source: Source]} PartSource */
 /** @import { Client } from '../engine/client.js' */
 
-/** What other parts of the package work with: how the engine is asked, and what it has told. */
+/** Internals for other parts of the package: access to the engine, and its answers. */
 export const INSIDE = Symbol();
 
 /** Options of ONNX Runtime's sessions that say how it is to compute; nothing of it has a meaning here. */

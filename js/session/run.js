@@ -12,7 +12,7 @@ import { bind, bytesOf, check, checkWhole, pack, Tensor } from '../base/tensor.j
 /** @import { Taken } from '../base/tensor.js' */
 /** @import { Ask, GraphInfo, GraphName, Outputs, PlainTensor } from '../engine/protocol.js' */
 
-/** What runs may be told; of what ONNX Runtime's may be told, `terminate` alone has a meaning here. */
+/** Options of a run; of ONNX Runtime's options only `terminate` has a meaning here. */
 export const RUN_OPTIONS = /** @type {const} */ ([
   'signal',
   'terminate',

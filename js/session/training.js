@@ -380,13 +380,13 @@ export class TrainingSession {
   }
 }
 
-/** What goes through data sets. */
+/** The methods that read data sets. */
 const withData = () => later(() => import('../fit/fit.js'));
 
 /** @param {string} part */
 const without = (part) => invalid(`the session was made without an ${part}, which this needs`);
 
-/** As the engine reads them, and checks what there is in them. @param {ParameterGroup} group */
+/** A group in the engine's lines; the engine checks the values. @param {ParameterGroup} group */
 function linesOf(group) {
   checkKeys('setParameterGroups', group, GROUP_KEYS);
   const { params, lrScale = '', weightDecay = '', anchor = '' } = group ?? {};

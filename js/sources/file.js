@@ -65,7 +65,7 @@ async function dataBeside(url, model) {
 }
 
 /**
- * What a source has in it, be it a version of a checkpoint in a folder; with a model, where its data is.
+ * Reads a file, which may be a version of a checkpoint in a folder; for a model also finds its external data.
  * @param {URL} url
  * @param {AbortSignal} [signal]
  */

@@ -1,4 +1,4 @@
-/** Whether bytes are those whose hash a page knows. */
+/** Compares bytes with a hash that the page knows. */
 
 import { invalid, TrainletError } from '../base/errors.js';
 

@@ -1,4 +1,4 @@
-/** What tells one example from another: a hash of its tensors, of their names, types and dims. */
+/** The identity of an example: a hash of its tensors with their names, types and dims. */
 
 import { checksum } from '../base/checksum.js';
 import { concatBytes, rowOf } from '../base/rows.js';
@@ -20,8 +20,8 @@ export async function hashOf(bytes) {
 }
 
 /**
- * Of one example. @param {readonly { name: string, type: string, dims: readonly number[], bytes: Uint8Array }[]}
- * tensors
+ * The hash of one example.
+ * @param {readonly { name: string, type: string, dims: readonly number[], bytes: Uint8Array }[]} tensors
  */
 async function contentOf(tensors) {
   const sorted = [...tensors].sort((a, b) => (a.name < b.name ? -1 : 1));
@@ -30,7 +30,7 @@ async function contentOf(tensors) {
   return await hashOf(concatBytes([head, ...sorted.map(({ bytes }) => bytes)]));
 }
 
-/** Of one example that is packed. @param {PackedFeeds} feeds @param {readonly string[]} without names, of labels */
+/** The hash of one packed example. @param {PackedFeeds} feeds @param {readonly string[]} without names, of labels */
 export const contentIn = ({ tensors, buffer }, without) =>
   contentOf(
     tensors
@@ -38,7 +38,7 @@ export const contentIn = ({ tensors, buffer }, without) =>
       .map((tensor) => ({ ...tensor, bytes: new Uint8Array(buffer, tensor.offset, tensor.bytes) })),
   );
 
-/** Of each row. @param {[string, Taken][]} tensors */
+/** The hash of each row. @param {[string, Taken][]} tensors */
 export const contentsOf = (tensors) =>
   Promise.all(
     Array.from({ length: tensors[0][1].dims[0] }, (_, row) =>

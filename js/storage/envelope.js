@@ -30,7 +30,7 @@ export function seal(bytes, more, magic) {
   return sealed;
 }
 
-/** Where there is none, outside of secure contexts, it stays 0. @param {Uint8Array} sealed */
+/** Writes the hash; outside of secure contexts, which have none, it stays 0. @param {Uint8Array} sealed */
 export async function sumUp(sealed) {
   const sum = await checksum(sealed.subarray(LENGTH));
   if (sum) sealed.set(sum, SUM);
@@ -42,7 +42,7 @@ export const isSealed = (head, magic) => isSame(head.subarray(0, VERSION), magic
 /** @param {Uint8Array} head @param {Uint8Array} magic */
 const isOther = (head, magic) => isSealed(head, magic) && head.length > VERSION && head[VERSION] !== magic[VERSION];
 
-/** Where the bytes begin. @param {Uint8Array} head */
+/** The offset of the bytes. @param {Uint8Array} head */
 export const bytesAt = (head) => HEAD + new DataView(head.buffer, head.byteOffset).getUint32(LENGTH, true);
 
 /**

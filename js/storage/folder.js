@@ -20,7 +20,7 @@ import { superfluous } from './keep.js';
 const MAGIC = new Uint8Array([0x89, 0x54, 0x4c, 0x53, 0x0d, 0x0a, 0x1a, 1]);
 
 /**
- * What a name may take of the 255 bytes of a file name; the rest is for a version, or what makes a temporary unique.
+ * The limit of a name in the 255 bytes of a file name; the rest is for a version, or makes a temporary file unique.
  */
 const LONGEST_NAME = 200;
 /**
@@ -31,7 +31,7 @@ const IDLE_MS = 60_000,
   DAY_MS = 24 * 3600 * 1000;
 
 /**
- * How often a save that others overtook takes a newer number. Then it was simply before theirs, which may replace it.
+ * A save that others overtook takes a newer number so often. After that it counts as older than theirs.
  */
 const OVERTAKEN = 4;
 
@@ -67,7 +67,7 @@ function decode(encoded) {
 const digits = (version) => String(version).padStart(8, '0');
 
 /**
- * What a file is to the store: nothing, unless it has exactly the name that the store gives or gave.
+ * The version of a file, if it has exactly a name that the store gives or gave.
  * @param {string} file
  * @param {Set<string>} files that lie beside it
  * @returns {VersionFile[]}
@@ -246,7 +246,7 @@ export class Folder {
       .sort((a, b) => a.version - b.version);
   }
 
-  /** Of a version in the format before. @param {string} info */
+  /** The meta of a version in the earlier format. @param {string} info */
   async #metaIn(info) {
     try {
       return JSON.parse(await this.#fs.readFile(this.#in(info), 'utf8'));
@@ -256,7 +256,7 @@ export class Folder {
     }
   }
 
-  /** What a version's file says before its bytes. @param {string} file */
+  /** Reads the header of a version's file. @param {string} file */
   async #infoOf(file) {
     const handle = await this.#fs.open(this.#in(file));
     try {

@@ -11,10 +11,10 @@ import { superfluous } from './keep.js';
 
 /** @typedef {{ transaction: IDBTransaction, info: IDBObjectStore, bytes: IDBObjectStore }} Stores */
 
-/** Whether there is IndexedDB here. */
+/** True if there is IndexedDB. */
 export const hasDatabases = () => typeof indexedDB !== 'undefined';
 
-/** How long a storage may be silent while the page is awake: so many seconds, and one more for each so many bytes. */
+/** The timeout of a storage while the page is awake: so many seconds, and one more for each so many bytes. */
 const PATIENCE = 15,
   BYTES_A_SECOND = 1e6;
 
@@ -111,7 +111,7 @@ class Connection {
   }
 }
 
-/** What a browser says of bytes that it has lost. */
+/** True for an error of a browser that has lost the bytes. */
 const isLoss = (/** @type {Error} */ { name }) => ['DataError', 'NotReadableError', 'UnknownError'].includes(name);
 
 /** A database of versions. @implements {Backend<Stored>} */

@@ -12,7 +12,7 @@ import { arrayOf, check, pack, sizeOf, Tensor } from '../base/tensor.js';
  */
 
 export const ID = /^[0-9a-f]{20}$/;
-/** What a label may take, in characters, and all that is noted beside a sample, in those of JSON. */
+/** Limits of a label, and of a sample's meta as JSON, in characters. */
 const [LABEL_MOST, META_MOST] = [200, 65_536];
 
 let last = 0;
@@ -91,7 +91,7 @@ export function unpackSample({ inputs }, bytes) {
 }
 
 /**
- * Whether a record that anybody may have written describes so many bytes.
+ * True if an untrusted record describes so many bytes.
  * @param {any} record
  * @param {number} bytes
  * @returns {record is Noted}

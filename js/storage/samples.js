@@ -175,7 +175,7 @@ export class Samples {
   }
 
   /**
-   * What the storage holds, without what is not ours, and the version in which it is.
+   * Our samples in the storage, with their versions.
    * @returns {Promise<{ info: SampleInfo, version?: number }[]>}
    */
   async #all() {
@@ -192,7 +192,7 @@ export class Samples {
   }
 
   /**
-   * Those that are listed, without looking for their versions again.
+   * Reads the listed samples, without looking for their versions again.
    * @param {{ info: SampleInfo, version?: number }[]} listed
    * @returns {Promise<Entry[]>} without those that were deleted meanwhile
    */

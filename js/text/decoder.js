@@ -1,4 +1,4 @@
-/** What a decoder-only model takes, found among its inputs, and tensors for it. */
+/** Finds the inputs of a decoder-only model, and makes tensors for them. */
 
 import { invalid } from '../base/errors.js';
 import { arrayOf, describeInfo } from '../base/tensor.js';

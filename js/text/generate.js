@@ -9,7 +9,10 @@ import { chooserOf } from './sampling.js';
 /** @import { Ask, GraphName, NumberOutputs, SessionInfo } from '../engine/protocol.js' */
 /** @import { Decoder, Plain } from './decoder.js' */
 /** @typedef {[name: string, tensor: Plain][]} Fed */
-/** @typedef {{ ask: Ask, info: SessionInfo, lent?: (adapter: GenerateOptions['adapter']) => Ask }} Inside `lent`: a session that trains */
+/**
+ * @typedef {{ ask: Ask, info: SessionInfo, lent?: (adapter: GenerateOptions['adapter']) => Ask }} Inside `lent`: a
+ * session that trains
+ */
 
 export const GENERATE_KEYS = /** @type {const} */ ([
   'maxTokens',
@@ -84,7 +87,7 @@ function endingsOf(stop) {
 // ── Scores of the next token ──
 
 /**
- * What was found out about a session's model: whether padding changes no score, and from which length on it does, for
+ * Facts about a session's model: whether padding changes no score, and from which length on it does, for
  * there are no such positions. `turn` settles when the scores begun last are there: a comparison takes several
  * runs, and another text's run amid them would leave its own keys and values.
  * @typedef {{ pads?: boolean, tooLong: number, turn: Promise<unknown> }} Known
@@ -103,14 +106,17 @@ export function padded(length) {
   return Math.ceil(length / step) * step;
 }
 
-/** Sums of another length end in other digits, those with quantized weights sooner. @param {Float32Array} a @param {Float32Array} b */
+/**
+ * Sums of another length end in other digits, those with quantized weights sooner.
+ * @param {Float32Array} a @param {Float32Array} b
+ */
 function alike(a, b) {
   const size = a.reduce((most, one) => Math.max(most, Math.abs(one)), 0);
   return a.every((one, i) => Math.abs(one - b[i]) <= 1e-3 * size);
 }
 
 class Reader {
-  /** Of the session. */
+  /** The session's engine. */
   #ask;
   /** With another adapter, or the same. */
   #asking;
@@ -121,7 +127,7 @@ class Reader {
   #fetches;
   #known;
   #signal;
-  /** Of so many tokens keys and values are kept in the engine, in so much room. */
+  /** The number of tokens whose keys and values the engine keeps, and the room for them. */
   #kept = 0;
   #room = 0;
 
@@ -151,7 +157,7 @@ class Reader {
     return this.#model.past.length > 0;
   }
 
-  /** Of what comes after all of them. @param {readonly number[]} all */
+  /** The scores of the next token. @param {readonly number[]} all */
   async scores(all) {
     if (!this.#isCached) return await this.#whole(all);
     const made = this.#known.turn.then(() => this.#cached(all));
@@ -240,7 +246,7 @@ class Reader {
     }
   }
 
-  /** Whether the zeros change nothing: by the scores of all tokens at once. @param {readonly number[]} all */
+  /** Checks that padding changes nothing, by the scores of all tokens at once. @param {readonly number[]} all */
   async #compare(all) {
     const wanted = await this.#first(all);
     await this.#first(all.slice(0, -1));
@@ -252,7 +258,7 @@ class Reader {
   }
 
   /**
-   * Those that are not kept yet.
+   * Runs the tokens that are not kept yet.
    * @param {readonly number[]} all
    * @param {number} room of those that are, in the engine
    * @param {Fed} past
@@ -290,7 +296,7 @@ class Reader {
 }
 
 /**
- * What continues an input is named after it: `present.0.key` after `past_key_values.0.key`.
+ * The output that continues an input: `present.0.key` after `past_key_values.0.key`.
  * @param {string} past @param {readonly string[]} outputs
  */
 function presentOf(past, outputs) {

@@ -1,4 +1,4 @@
-/** What language models are asked and given; the code for it is loaded when it is first called. */
+/** The public functions for language models; their code is loaded on the first call. */
 
 import { later } from '../base/lazy.js';
 import { INSIDE } from '../session/open.js';

@@ -1,4 +1,4 @@
-/** How the next token is chosen by its scores: transformers' processors, in their order and with their defaults. */
+/** Chooses the next token by its scores: transformers' processors, in their order and with their defaults. */
 
 import { checkWhole, invalid, nameOf } from '../base/errors.js';
 
@@ -31,7 +31,7 @@ function needNumber(name, value, fits, wanted) {
 }
 
 /**
- * What the next token is drawn by: softmax(scores / temperature) of those that are left.
+ * The probabilities of the next token: softmax(scores / temperature) of those that are left.
  * @param {Float32Array} scores @param {readonly number[]} ids @param {Sampling} options
  */
 export function probabilities(scores, ids, { temperature = 1, topK = 50, topP = 1, repetitionPenalty = 1 }) {
@@ -41,7 +41,8 @@ export function probabilities(scores, ids, { temperature = 1, topK = 50, topP = 
 }
 
 /**
- * Of tokens that are there already: positive scores are divided, negative ones multiplied. Without a penalty the scores
+ * Applies the repetition penalty to tokens so far: positive scores are divided, negative ones multiplied. Without a
+ * penalty the scores
  * themselves.
  * @param {Float32Array} scores @param {readonly number[]} ids @param {number} by
  * @returns {Float32Array | Float64Array}
@@ -53,13 +54,13 @@ function penalized(scores, ids, by) {
   return changed;
 }
 
-/** Those as good as the k-th best stay. @param {Float64Array} scores @param {number} k */
+/** Keeps the scores as good as the k-th best. @param {Float64Array} scores @param {number} k */
 function keepBest(scores, k) {
   const least = ranked(scores.slice(), scores.length - k);
   for (let i = 0; i < scores.length; i++) if (scores[i] < least) scores[i] = -Infinity;
 }
 
-/** What would be at a place if all were sorted (Hoare's selection). @param {Float64Array} row @param {number} place */
+/** The value at a position if all were sorted (Hoare's selection). @param {Float64Array} row @param {number} place */
 function ranked(row, place) {
   let [low, high] = [0, row.length - 1];
   while (low < high) {

@@ -33,7 +33,7 @@ class Objects {
     this.astray = new Map(astray);
   }
 
-  /** Which of them hold that address: the one that it lies in, and one that it means although it lies elsewhere. */
+  /** Blocks for an address: the one that contains it, and one that the address stands for from outside. */
   at(/** @type {number} */ address) {
     const meant = this.astray.get(address);
     return [address, meant].flatMap((it) => (it === undefined ? [] : this.#index(it)));
@@ -86,7 +86,7 @@ export function cut(image, layout, isExported, dead) {
   );
 }
 
-/** What each part is, by its address: nobody writes it. @param {Image} image @param {Layout} layout */
+/** The pointer of each part, by its address; no code writes it. @param {Image} image @param {Layout} layout */
 const partsOf = ({ memory }, { named }) =>
   new Map(
     Object.entries(named)
@@ -158,7 +158,10 @@ function bodyOf(bytes, { start, end, loads }, parts) {
   return Buffer.concat([leb(body.length), body]);
 }
 
-/** Nobody has the address of a dead function: its place holds a live one, so that the function can go. @param {Image} image @param {Set<number>} live */
+/**
+ * Nobody has the address of a dead function: its place holds a live one, so that the function can go.
+ * @param {Image} image @param {Set<number>} live
+ */
 function tableOf({ table, tableBase }, live) {
   const any = table.find((index) => live.has(index)) ?? table[0];
   const places = table.map((index) => leb(live.has(index) ? index : any));

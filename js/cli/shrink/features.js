@@ -1,5 +1,5 @@
 /**
- * What a build can do beside operators, passes, optimizers and losses (features.json, which the build from source reads,
+ * Features of a build beside operators, passes, optimizers and losses (features.json, which the build from source reads,
  * too). A call or part that belongs to no feature is always kept.
  */
 

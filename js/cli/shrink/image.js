@@ -90,7 +90,7 @@ function readExports(reader) {
   return reader.list(() => ({ name: reader.name(), kind: reader.byte(), index: reader.count() }));
 }
 
-/** Of the one element section that the linker writes. @param {Reader} reader */
+/** Reads the one element section that the linker writes. @param {Reader} reader */
 function readTable(reader) {
   const count = reader.count();
   const flags = reader.count();

@@ -200,6 +200,6 @@ const loaderOf = (purpose, sizes, integrity, threads) => `/**
 
 /** Options for whatever starts an engine. */
 export const engine = { wasmUrl: new URL('./trainlet.wasm', import.meta.url)${threads ? '' : ', threads: 1'} };
-/** Of trainlet.wasm, for whoever fetches it: \`<link rel="preload" integrity>\`, or fetch and the option wasmBinary. */
+/** The hash of trainlet.wasm, for \`<link rel="preload" integrity>\`, or for fetch with the option wasmBinary. */
 export const integrity = '${integrity}';
 `;

@@ -21,7 +21,7 @@ import { tryOut } from './trial.js';
 /** @import { Keep } from './keep.js' */
 /** @import { Subject, Wanted } from './trial.js' */
 
-/** How often a build that lacks something is made again with it. */
+/** The most rebuilds that add something missing. */
 const TRIES = 64;
 const SHRUNK_FOR_MAX = 79;
 
@@ -35,7 +35,7 @@ export class Build {
     const image = readImage(bytes);
     /** Rows of the table of operators: DOMAIN.NAME of each. @type {{ row: number, op: number, name: string }[]} */
     this.operators = rowsOf(image, layout);
-    /** Where an operator has its gradient, and how it is upgraded (src/ops/table.c). */
+    /** Offsets in an Op of its gradient and its upgrade (src/ops/table.c). */
     this.fields = [0, 4].map((at) => image.memory.readUInt32LE(layout.named.op_fields[0] + at));
     this.known = knownOf(Object.keys(layout.named), this.operators);
     const calls = image.exports.map(({ name: call }) => call.replace(/^abi_/, ''));
@@ -62,14 +62,17 @@ export class Build {
     );
   }
 
-  /** Where in an operator stands what nothing calls that is kept. @param {Keep} keep */
+  /** Offsets in an Op of functions that nothing kept calls. @param {Keep} keep */
   #unusedFields({ feature }) {
     const makesGradients = [...feature].some((name) => FEATURES[name].differentiates);
     const [gradient, upgrade] = this.fields;
     return [...(makesGradients ? [] : [gradient]), ...(feature.has('old-opsets') ? [] : [upgrade])];
   }
 
-  /** What is left with just that. @param {Keep} keep @param {string} purpose what it says it was shrunk for */
+  /**
+   * Makes the build that contains only `keep`.
+   * @param {Keep} keep @param {string} purpose named as what it was shrunk for
+   */
   cut(keep, purpose) {
     const image = readImage(this.bytes);
     /** @type {Set<number>} */
@@ -146,7 +149,10 @@ function isSentence(bytes) {
   return end >= LEAST_SENTENCE && text.includes(32) && isText;
 }
 
-/** Empties sentences, but for the one that says that the build is a shrunk one. @param {Image} image @param {Layout} layout */
+/**
+ * Empties sentences, but for the one that says that the build is a shrunk one.
+ * @param {Image} image @param {Layout} layout
+ */
 function mute({ memory }, { objects, tails, named: { shrunk_for } }) {
   let at = 0;
   objects.forEach((step, i) => {
@@ -179,7 +185,7 @@ function writePurpose({ memory }, { named }, purpose) {
  */
 
 /**
- * What the subjects need, tried out on a build that has nothing else.
+ * Finds what the subjects need, and tries it on a build without anything else.
  * @param {Build} build
  * @param {Wish} wish
  */
@@ -300,7 +306,10 @@ async function growUntilItRuns(build, keep, wish, subject, wanted) {
   }
 }
 
-/** What an error of a shrunk build names. @param {string} sentence @param {Keep} known @returns {[import('./keep.js').Kind, string][]} */
+/**
+ * The missing things that an error of a shrunk build names.
+ * @param {string} sentence @param {Keep} known @returns {[import('./keep.js').Kind, string][]}
+ */
 function missingIn(sentence, known) {
   const [, what] = /this build was shrunk for .* and has no (.*)$/.exec(sentence) ?? [];
   if (!what) return [];
@@ -313,7 +322,10 @@ function missingIn(sentence, known) {
     .map(([name]) => ['feature', name]);
 }
 
-/** With or without its domain, as the engine finds it. @param {string} name @param {Keep} known @returns {['operator', string][]} */
+/**
+ * With or without its domain, as the engine finds it.
+ * @param {string} name @param {Keep} known @returns {['operator', string][]}
+ */
 const operatorsNamed = (name, known) =>
   [...known.operator]
     .filter((it) => it === name || it === `ai.onnx.${name}` || it.endsWith(`.${name}`))

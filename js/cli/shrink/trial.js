@@ -1,5 +1,5 @@
 /**
- * What a model is for, done once on an engine: what comes out must be the same to the bit from a build that was shrunk
+ * A trial of a model's use on an engine: the results must be the same to the bit from a build that was shrunk
  * for it, and the engine tells which operators it took.
  */
 
