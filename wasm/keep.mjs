@@ -65,7 +65,7 @@ const featuresWith = (property) => Object.keys(FEATURES).filter((name) => FEATUR
 /** Operators that only training graphs have. */
 const TRAINING = /\/(optimizer\/|\w*grad(_\w+)?\.c$)/;
 const READERS =
-  'sentences compact onnx ort-format functions subgraphs old-opsets composed other-types external-data constants'.split(
+  'sentences compact onnx ort-format functions subgraphs old-opsets expanded other-types external-data constants'.split(
     ' ',
   );
 /** What each flavour has. */

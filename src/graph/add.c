@@ -58,33 +58,33 @@ static Status widen(Graph *g, const Added *a, DType narrow, Value **out) {
   }
   Added with = *a;
   with.in = in;
-  TRY(graph_compose(g, &with, out));
+  TRY(graph_expand(g, &with, out));
   for (int i = 0; i < a->out_count && narrows(a, narrow); i++)
     if (out[i] && out[i]->type == wide_of(a->op, narrow)) out[i] = emit_cast(g, out[i], narrow);
   return g->error->status;
 }
 
-bool graph_is_composed(const Added *a) { return a->op->compose && (!a->op->composes || a->op->composes(a)); }
+bool graph_is_expanded(const Added *a) { return a->op->expand && (!a->op->expands || a->op->expands(a)); }
 
-bool graph_is_plain(const Added *a) { return narrow_of(a) == DTYPE_NONE && !graph_is_composed(a); }
+bool graph_is_plain(const Added *a) { return narrow_of(a) == DTYPE_NONE && !graph_is_expanded(a); }
 
-static Status compose(Graph *g, const Added *a, Compose *c) {
+static Status expand(Graph *g, const Added *a, Expansion *c) {
   Node *n = graph_bare_node(g, a);
   if (!n) return g->error->status;
   c->graph = g;
   c->node = n;
-  Node *around = g->composing;
-  if (!around && !(a->op->flags & OP_SUBGRAPHS)) g->composing = n; /* a subgraph's nodes are the model's own */
-  Status status = a->op->compose(c);
-  g->composing = around;
+  Node *around = g->expanding;
+  if (!around && !(a->op->flags & OP_SUBGRAPHS)) g->expanding = n; /* a subgraph's nodes are the model's own */
+  Status status = a->op->expand(c);
+  g->expanding = around;
   TRY(status);
   if (g->arena->failed) return graph_out_of_memory(g);
   return g->error->status;
 }
 
 /* The values of a node's outputs, whatever nodes compute them. */
-Status graph_compose(Graph *g, const Added *a, Value **out) {
-  if (graph_is_composed(a)) return compose(g, a, &(Compose){.out = out});
+Status graph_expand(Graph *g, const Added *a, Value **out) {
+  if (graph_is_expanded(a)) return expand(g, a, &(Expansion){.out = out});
   Node *n;
   if (!(n = graph_node(g, a->op, a->name, a->in, a->in_count, NULL, a->out_count, a->attrs, a->attr_count)))
     return g->error->status;
@@ -92,7 +92,7 @@ Status graph_compose(Graph *g, const Added *a, Value **out) {
   return STATUS_OK;
 }
 
-/* The input or item of one that is missing, or if that is a value within the composition, an input on which it may
+/* The input or item of one that is missing, or if that is a value within the expansion, an input on which it may
  * depend. */
 static Value *awaited_input(const Added *a, const Value *missed) {
   Value *first = NULL;
@@ -141,7 +141,7 @@ static Status check_age(Graph *g, const Added *a) {
                    opset, *domain ? domain : "ai.onnx");
 }
 
-/* Nodes that were added by a composition that is put off: its next try adds them again, so nothing need be computed for
+/* Nodes that were added by an expansion that is put off: its next try adds them again, so nothing need be computed for
  * these.
  */
 static void abandon(Graph *g, int first) {
@@ -156,9 +156,9 @@ static Status add_others(Graph *g, const Added *a, DType narrow) {
   Value **out = ARENA_ARRAY(g->arena, Value *, a->out_count);
   if (!out) return graph_out_of_memory(g);
   int first = g->node_count;
-  Compose c = {.out = out, .names = a->out_names};
+  Expansion c = {.out = out, .names = a->out_names};
   bool around = graph_begin_try(g);
-  Status status = narrow ? widen(g, a, narrow, out) : compose(g, a, &c);
+  Status status = narrow ? widen(g, a, narrow, out) : expand(g, a, &c);
   bool open = graph_end_try(g, around);
   if (status == STATUS_OK && c.rest.op) return c.rest.out_names = a->out_names, graph_put_off(g, &c.rest, NULL);
   for (int i = 0; i < a->out_count && !(a->op->flags & OP_SUBGRAPHS); i++) open |= out[i] && out[i]->type == DTYPE_NONE;
@@ -170,16 +170,16 @@ static Status add_others(Graph *g, const Added *a, DType narrow) {
   return c.named ? STATUS_OK : name_outputs(g, a, out);
 }
 
-PART(composed, add_others);
+PART(expanded, add_others);
 PART(old_opsets, upgrade);
 
 static Status add(Graph *g, const Added *a) {
   DType narrow = narrow_of(a);
-  if (!narrow && !graph_is_composed(a))
+  if (!narrow && !graph_is_expanded(a))
     return graph_node(g, a->op, a->name, a->in, a->in_count, a->out_names, a->out_count, a->attrs, a->attr_count)
              ? STATUS_OK
              : g->error->status;
-  return part_composed ? part_composed(g, a, narrow) : part_missing(g->error, "operators that are made of others");
+  return part_expanded ? part_expanded(g, a, narrow) : part_missing(g->error, "operators that are made of others");
 }
 
 Status graph_add(Graph *g, const Added *a) {

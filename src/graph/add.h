@@ -8,7 +8,7 @@ Node *graph_bare_node(Graph *g, const Added *a);
 /* Adds the node without its infer: that waits for the contents of `awaits`, or, where it is NULL, for an input's type
  * and shape. */
 Status graph_put_off(Graph *g, const Added *a, Value *awaits);
-/* These go around an infer or a composition that may have to wait. What begin returns (whether an outer one is being
+/* These go around an infer or an expansion that may have to wait. What begin returns (whether an outer one is being
  * tried, too) is passed to end, which tells whether it must be put off. */
 bool graph_begin_try(Graph *g);
 bool graph_end_try(Graph *g, bool around);

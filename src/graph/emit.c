@@ -6,7 +6,7 @@
 #include "part.h"
 
 Value emit_absent;
-enum { EMIT_INPUTS = 16 }; /* for an operator that is composed within another */
+enum { EMIT_INPUTS = 16 }; /* for an operator that is expanded within another */
 
 static void out_of_memory(Graph *g) { error_set(g->error, STATUS_OUT_OF_MEMORY, NULL, "out of memory for the graph"); }
 
@@ -38,8 +38,8 @@ Node *emit_node(Graph *g, const char *op_name, AttrList attrs, Value *const *in,
   return graph_node(g, op, NULL, inputs, in_count, names, out_count, kept, attrs.count);
 }
 
-/* Within another composition; its attributes live as long as the call. */
-static Value *emit_composed(Graph *g, const Op *op, AttrList attrs, Value *const *in, int in_count) {
+/* Within another expansion; its attributes live as long as the call. */
+static Value *emit_expanded(Graph *g, const Op *op, AttrList attrs, Value *const *in, int in_count) {
   Value *inputs[EMIT_INPUTS], *out = NULL;
   const char *name = NULL;
   for (int i = 0; i < in_count; i++) {
@@ -47,14 +47,14 @@ static Value *emit_composed(Graph *g, const Op *op, AttrList attrs, Value *const
     inputs[i] = in[i] == EMIT_ABSENT ? NULL : in[i];
   }
   Added added = {op, op->name, inputs, in_count, &name, 1, attrs.items, attrs.count};
-  return graph_compose(g, &added, &out) == STATUS_OK ? out : NULL;
+  return graph_expand(g, &added, &out) == STATUS_OK ? out : NULL;
 }
 
 Value *emit_listed(Graph *g, const char *op_name, const Attr *items, int attr_count, Value *const *in, int in_count) {
   const Op *op = op_find(op_name);
   AttrList attrs = {items, attr_count};
   Added added = {.op = op, .in = in, .in_count = in_count, .attrs = items, .attr_count = attr_count};
-  if (op && graph_is_composed(&added)) return emit_composed(g, op, attrs, in, in_count);
+  if (op && graph_is_expanded(&added)) return emit_expanded(g, op, attrs, in, in_count);
   Node *n = emit_node(g, op_name, attrs, in, in_count, 1, NULL);
   return n ? n->out[0] : NULL;
 }

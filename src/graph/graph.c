@@ -326,9 +326,9 @@ static Status infer(Node *n) {
   Graph *g = n->graph;
   for (int i = 0; i < n->in_count && g->waiting.allowed; i++)
     if (n->in[i] && n->in[i]->type == DTYPE_NONE) return defer(n, NULL);
-  bool composes = graph_begin_try(g);
+  bool expands = graph_begin_try(g);
   Status status = n->op->infer(n);
-  if (graph_end_try(g, composes)) return defer(n, g->waiting.missed);
+  if (graph_end_try(g, expands)) return defer(n, g->waiting.missed);
   for (int i = 0; i < n->out_count && status == STATUS_OK && !(n->op->flags & OP_STRINGS); i++)
     if (n->out[i] && n->out[i]->type == DTYPE_STRING)
       return node_fail(n, STATUS_UNSUPPORTED_OP, "it makes numbers, no strings");
@@ -342,7 +342,7 @@ Node *graph_bare_node(Graph *g, const Added *a) {
   if (!n) return graph_out_of_memory(g), NULL;
   const char *first_out = a->out_names && a->out_count && a->out_names[0] && *a->out_names[0] ? a->out_names[0] : NULL;
   *n = (Node){.op = a->op,
-              .whole = g->composing,
+              .whole = g->expanding,
               .module = g->module,
               .graph = g,
               .stream = g->first_stream + g->node_count,
@@ -397,7 +397,7 @@ Graph *graph_new_like(const Graph *g, Arena *arena, Error *error) {
   to->predicts = g->predicts;
   to->inlined = g->inlined;
   to->work_ahead = g->work_ahead;
-  to->work_composed = g->work_composed;
+  to->work_expanded = g->work_expanded;
   to->work_limit = g->work_limit;
   to->stop = g->stop;
   to->origin = g;

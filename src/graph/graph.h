@@ -139,9 +139,9 @@ struct Node {
   int version;          /* the op's since-version in force: the highest of op->since that is ≤ the graph's opset */
   int stream;           /* of random numbers: the node's number in the graph that was read, the same in every clone */
   size_t scratch_bytes; /* set by infer when shapes are numbers: bytes wanted during run */
-  Node *whole; /* the node that this one is a part of, where others make that up (Op.compose); else NULL. No run reads
+  Node *whole;    /* the node that this one is a part of, where others make that up (Op.expand); else NULL. No run reads
                   it, nor what follows (NODE_RUN_BYTES) */
-  bool stretches;     /* of two dims that met in a broadcast as different symbols, either may turn out to be 1 */
+  bool stretches; /* of two dims that met in a broadcast as different symbols, either may turn out to be 1 */
   const char *module; /* that it was in, as its exporter says; else NULL */
   bool in_training;   /* a BatchNormalization of which its exporter says so */
   Attr *attrs;
@@ -161,14 +161,14 @@ typedef struct NameTable {
   int slot_count, count;
 } NameTable;
 
-/* Nodes that wait. Where an infer, or the composition around it, needs contents that only a run computes, node_await
+/* Nodes that wait. Where an infer, or the expansion around it, needs contents that only a run computes, node_await
  * returns STATUS_LATER, and the node is put off instead of being refused. */
 typedef struct Waiting {
   bool allowed;  /* else such an infer gives a symbol for each size, or fails with a sentence */
   bool resumes;  /* Loops go on where they left off; else these wait to be run by themselves */
   bool open;     /* a node of the graph waits */
-  bool tries;    /* an infer or a composition that can be put off is in progress */
-  Value *missed; /* what the last infer or composition needed */
+  bool tries;    /* an infer or an expansion that can be put off is in progress */
+  Value *missed; /* what the last infer or expansion needed */
 } Waiting;
 
 struct Graph {
@@ -193,15 +193,16 @@ struct Graph {
   int reserved_count, reserved_capacity;
   const Graph *origin; /* while this graph is copied from it: a made-up name is none of its names */
   NameTable value_names, symbol_names, reserved_names;
-  int made;                         /* counter for made-up names */
-  int first_stream;                 /* Node.stream of the first node */
-  double work_ahead;                /* multiply-adds computed while it was built or planned (graph/work.h) */
-  double work_composed, work_limit; /* those of composites, and the most they may be in a run; 0: WORK_DEFAULT */
-  const ThreadsStop *stop;          /* of the run for which it is planned; NULL: none */
-  int inlined;                      /* how much of subgraphs was added (graph/subgraph.h) */
+  int made;          /* counter for made-up names */
+  int first_stream;  /* Node.stream of the first node */
+  double work_ahead; /* multiply-adds computed while it was built or planned (graph/work.h) */
+  double work_expanded,
+      work_limit;          /* those of expanded operators, and the most they may be in a run; 0: WORK_DEFAULT */
+  const ThreadsStop *stop; /* of the run for which it is planned; NULL: none */
+  int inlined;             /* how much of subgraphs was added (graph/subgraph.h) */
   Waiting waiting;
   bool predicts;      /* of a model for inference: Dropout drops nothing */
-  Node *composing;    /* the node that is being made of others, the outermost; NULL: none */
+  Node *expanding;    /* the node that is being made of others, the outermost; NULL: none */
   const char *module; /* Node.module of the nodes that are added next */
   struct {
     const char **keys, **texts;
@@ -254,7 +255,7 @@ const char *graph_symbol_name(const Graph *g, Dim d); /* "" for a fresh one */
 Node *graph_node(Graph *g, const Op *op, const char *name, Value *const *in, int in_count, const char *const *out_names,
                  int out_count, const Attr *attrs, int attr_count);
 
-/* A node as a model has it: an operator that is made of others (Op.compose) is replaced by these; float16 and bfloat16
+/* A node as a model has it: an operator that is made of others (Op.expand) is replaced by these; float16 and bfloat16
  * are computed in float32, small ints in int64, between casts. `out_names` as for graph_node. */
 typedef struct Added {
   const Op *op;
@@ -268,10 +269,10 @@ typedef struct Added {
   int64_t done;
 } Added;
 Status graph_add(Graph *g, const Added *a);
-bool graph_is_composed(const Added *a); /* it is made of others */
+bool graph_is_expanded(const Added *a); /* it is made of others */
 bool graph_is_plain(const Added *a);    /* it is not, and needs no casts: graph_add adds just this node */
-Status graph_compose(Graph *g, const Added *a,
-                     Value **out); /* the same without casts, the outputs under made-up names */
+Status graph_expand(Graph *g, const Added *a,
+                    Value **out); /* the same without casts, the outputs under made-up names */
 
 /* Copies the nodes that `outputs` need into a new graph in `arena` and infers each of them again. Pinned values are
  * replaced by their pins, and symbols by `numbers` where those are ≥ 0. Values of other kinds than VALUE_NODE are

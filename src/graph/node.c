@@ -40,7 +40,7 @@ static Status fail(const Node *n, Status status, const char *format, va_list arg
   return error_set(n->graph->error, status, n->name, "its operator refuses it");
 }
 
-/* A composition that goes on with values which have no shape yet may find fault with anything: it waits instead. */
+/* An expansion that goes on with values which have no shape yet may find fault with anything: it waits instead. */
 Status node_fail(const Node *n, Status status, const char *format, ...) {
   if (n->graph->waiting.tries && n->graph->waiting.missed && status != STATUS_OUT_OF_MEMORY) return later(n->graph);
   va_list args;

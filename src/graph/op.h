@@ -35,14 +35,14 @@ typedef struct Grad {
 
 /* A node that is being replaced by others: `node` itself is in no graph; the outputs of the others go into `out`, up to
  * node->out_count. */
-typedef struct Compose {
+typedef struct Expansion {
   Graph *graph;
   Node *node;
   Value **out;
   Added rest; /* or the node that is left to do, which has the same outputs: if its `op` is set, `out` is not filled */
   const char *const *names; /* of the outputs, where they are to have them; else NULL */
   bool named;               /* what is in `out` has these names */
-} Compose;
+} Expansion;
 
 typedef struct Upgrade Upgrade;
 
@@ -117,8 +117,8 @@ struct Op {
   /* Whether run reads the input's data; NULL: always. If not, its memory may be free by then. */
   bool (*reads)(const Node *n, int input);
   /* Instead of infer, run and grad: emits the operators that it is made of, which have gradients. */
-  Status (*compose)(Compose *c);
-  bool (*composes)(const Added *a); /* whether it does; NULL: always. If not, infer, run and grad are used */
+  Status (*expand)(Expansion *c);
+  bool (*expands)(const Added *a); /* whether it does; NULL: always. If not, infer, run and grad are used */
   /* Turns a node of an opset before 13 into one of 13 (graph/upgrade.h); NULL: nothing differs. */
   Status (*upgrade)(Upgrade *u);
   Counted (*counted)(const Node *n); /* of what may be the last node of a loss; NULL: it is none */
@@ -199,7 +199,7 @@ Status node_axis(const Node *n, int64_t axis, int rank, int *out); /* negative a
 Status node_known(const Node *n, int input, const Dim **dims, int *count);
 /* The same for contents that are not dims, of any size. */
 Status node_contents(const Node *n, int input, const void **data);
-/* For a size that depends on the contents of inputs, as an infer gives it beside a composition that knows them: a new
+/* For a size that depends on the contents of inputs, as an infer gives it beside an expansion that knows them: a new
  * symbol, or where a session can compute the contents, STATUS_LATER. */
 Status node_later(const Node *n, Dim *size);
 /* When this input's contents are missing: STATUS_LATER if the node can wait until a session has computed them, else

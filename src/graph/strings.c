@@ -11,11 +11,11 @@ static bool is_stopped(const Graph *g) { return g->stop && g->stop->asked && g->
 bool strings_spend(const void *node, double work) {
   enum { UNASKED = 1 << 22 };
   Graph *g = ((const Node *)node)->graph;
-  double before = g->work_composed;
-  g->work_composed += work;
-  if (floor(before / UNASKED) != floor(g->work_composed / UNASKED) && is_stopped(g))
-    g->work_composed = NAN; /* so that no more is spent */
-  return g->work_composed <= work_most(g);
+  double before = g->work_expanded;
+  g->work_expanded += work;
+  if (floor(before / UNASKED) != floor(g->work_expanded / UNASKED) && is_stopped(g))
+    g->work_expanded = NAN; /* so that no more is spent */
+  return g->work_expanded <= work_most(g);
 }
 
 Status strings_work(const Node *n, double work) {
@@ -57,7 +57,7 @@ const char *const *strings_of(const Node *n, int input, size_t *count) {
   return data;
 }
 
-Value *strings_constant(Compose *c, DType type, const Shape *shape, const void *data) {
+Value *strings_constant(Expansion *c, DType type, const Shape *shape, const void *data) {
   const char *name = graph_fresh_name(c->graph, "const");
   return name ? graph_constant(c->graph, name, type, shape, data) : NULL;
 }

@@ -27,4 +27,4 @@ bool strings_count(const Node *n, size_t letters);
 bool strings_may_read(void);
 
 /* A constant of elements that stay where they are. */
-Value *strings_constant(Compose *c, DType type, const Shape *shape, const void *data);
+Value *strings_constant(Expansion *c, DType type, const Shape *shape, const void *data);

@@ -39,7 +39,7 @@ enum {
 /* A hostile file may nest subgraphs within subgraphs, each repeated many times. */
 static Status count_size(const Node *n, int size) {
   n->graph->inlined += size;
-  TRY(work_compose(n, WORK_OF_PART * size));
+  TRY(work_expand(n, WORK_OF_PART * size));
   if (n->graph->inlined <= SUBGRAPH_MOST) return STATUS_OK;
   return node_fail(
       n, STATUS_UNSUPPORTED_OP,

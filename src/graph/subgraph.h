@@ -1,6 +1,6 @@
 /* Subgraph: the branch or body that a node carries in an attribute. It is not a Graph: its nodes join the graph of the
  * node that carries it, once it is known which subgraph and how many times (If, Loop and Scan are ops made of others:
- * Op.compose).
+ * Op.expand).
  *
  *   slots: one a name,  inputs │ constants, captured values, outputs of nodes in the order in which they are met
  */

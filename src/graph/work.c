@@ -34,12 +34,12 @@ bool work_may_go_ahead(Node *n) {
 
 double work_most(const Graph *g) { return g->work_limit > 0 ? g->work_limit : WORK_AHEAD_MAX; }
 
-Status work_compose(const Node *n, double work) {
+Status work_expand(const Node *n, double work) {
   Graph *g = n->graph;
   double most = work_most(g);
-  g->work_composed += work;
-  if (g->work_composed <= most) return STATUS_OK;
+  g->work_expanded += work;
+  if (g->work_expanded <= most) return STATUS_OK;
   return node_fail(n, STATUS_TOO_MUCH_WORK,
                    "it takes about %.1e of the run's %.1e multiply-adds on these shapes, maxWork allows %.1e", work,
-                   g->work_composed, most);
+                   g->work_expanded, most);
 }

@@ -11,9 +11,9 @@ enum { WORK_ELEMENT = 8, WORK_PLACE = 16 }; /* an element moved or computed with
 double work_of(const Node *n);
 /* Whether n may be computed ahead of a run; counts it if so. */
 bool work_may_go_ahead(Node *n);
-/* Counts what a composite is about to compute, or refuses it. */
-Status work_compose(const Node *n, double work);
-double work_most(const Graph *g); /* that composites may take */
+/* Counts what an expanded operator is about to compute, or refuses it. */
+Status work_expand(const Node *n, double work);
+double work_most(const Graph *g); /* that expanded operators may take */
 
 /* ---- for Op.work ---- */
 double work_elements(const Value *v); /* 0 where v is NULL */

@@ -13,7 +13,7 @@ static bool swaps_last_two(const Node *n) {
   return rank >= 2 && perm[rank - 2] == rank - 1;
 }
 
-static bool compose(Graph *g, Node *n) {
+static bool expand(Graph *g, Node *n) {
   const Node *first = transpose_of(n->in[0]);
   if (!first) return false;
   const int *outer = n->params, *inner = first->params;
@@ -48,7 +48,7 @@ static bool turn_operands(Graph *g, Node *n) {
 }
 
 static bool rewrite(Graph *g, Node *n) {
-  if (n->op == &op_transpose) return compose(g, n) || turn_product(g, n);
+  if (n->op == &op_transpose) return expand(g, n) || turn_product(g, n);
   return turn_operands(g, n);
 }
 

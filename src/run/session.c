@@ -232,7 +232,7 @@ static size_t count_outputs(const Program *p, int count) {
 }
 
 Status session_execute(TrainletSession *s, Program *p, StepRange range) {
-  p->graph->work_composed = 0; /* from here on that of the strings which are compared */
+  p->graph->work_expanded = 0; /* from here on that of the strings which are compared */
   TRY(s->clock.now ? plan_execute_timed(p, range, &s->stop, &s->clock) : plan_execute(p, range, &s->stop));
   return budget_missed() ? session_out_of_memory(s) : STATUS_OK;
 }

@@ -128,7 +128,7 @@ static Status pin_values(Stages *s, Graph *g, Value *const *values, int most, Ar
   s->inlined = of.inlined;
   s->work = of.work;
   Status status = asked ? run_stage(s, stage, &memory, error) : out_of_memory(error);
-  if (asked) g->work_composed = stage->work_composed;
+  if (asked) g->work_expanded = stage->work_expanded;
   for (int i = 0; i < count && status == STATUS_OK; i++)
     if (!(wanted[i]->pin = pin_of(asked[i], arena))) status = out_of_memory(error);
   block_free(&memory);

@@ -192,7 +192,7 @@ static Graph *bind_open(const Request *r, CachedProgram *c, const Dim *numbers, 
                         Error *error) {
   r->graph->work_limit = r->work_limit;
   r->graph->stop = r->stop;
-  r->graph->work_composed = 0;
+  r->graph->work_expanded = 0;
   bool allowed = r->graph->waiting.allowed;
   r->graph->waiting.allowed = true;
   Graph *bound = graph_clone(r->graph, &c->arena, error, numbers, wanted, count);

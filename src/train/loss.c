@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-#include "graph/compose.h"
+#include "graph/expansion.h"
 #include "graph/op.h"
 #include "part.h"
 #include "train/class_axis.h"
@@ -50,12 +50,12 @@ static Value *along_classes(Graph *g, const LossOptions *o, const Value *scores,
 /* ε/C · Σ_k w[k]·p[k] / w[l], w being 1 without weights */
 static Value *spread(Graph *g, const LossOptions *o, Value *p) {
   static const int64_t classes = 1;
-  Compose c = {.graph = g};
+  Expansion c = {.graph = g};
   if (!p) return NULL;
   if (!o->weights)
-    return emit(g, "Mul", compose_reduce(&c, "ReduceMean", p, &classes, 1, true), emit_float(g, o->label_smoothing));
+    return emit(g, "Mul", expand_reduce(&c, "ReduceMean", p, &classes, 1, true), emit_float(g, o->label_smoothing));
   Value *weighted = emit(g, "Mul", p, along_classes(g, o, p, 1, 1));
-  Value *sum = compose_reduce(&c, "ReduceSum", weighted, &classes, 1, true);
+  Value *sum = expand_reduce(&c, "ReduceSum", weighted, &classes, 1, true);
   return emit(g, "Mul", sum, along_classes(g, o, p, -1, o->label_smoothing / (float)o->weight_count));
 }
 
@@ -141,7 +141,7 @@ static Value *mean_of_examples(Graph *g, Value *each) {
   int64_t axes[RANK_MAX];
   for (int i = 1; each && i < each->shape.rank; i++) axes[i - 1] = i;
   if (each && each->shape.rank > 1)
-    each = compose_reduce(&(Compose){.graph = g}, "ReduceMean", each, axes, each->shape.rank - 1, false);
+    each = expand_reduce(&(Expansion){.graph = g}, "ReduceMean", each, axes, each->shape.rank - 1, false);
   return weighted_mean(g, each, weights);
 }
 

@@ -103,7 +103,7 @@ static void check_sequence(const SequenceRow *row) {
   for (int i = 0; i < row->count; i++) in[i] = input_of(&r, row->in[i]);
   if (check(r.error.status == STATUS_OK, "%s: its inputs: %s", row->op, r.error.text)) {
     const Op *op = op_find(row->op);
-    r.status = graph_compose(
+    r.status = graph_expand(
         r.g, &(Added){op, "tested", in, row->count, (const char *[]){NULL}, 1, row->attrs.items, row->attrs.count},
         &made);
   }

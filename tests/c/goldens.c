@@ -162,7 +162,7 @@ static void dump_attrs(FILE *file, const OpCase *c) {
 void golden_dump(FILE *file, const OpCase *c, const CaseResult *r) {
   fprintf(file, "{\"key\":\"%s\",\"domain\":\"%s\",\"op\":\"%s\",\"opset\":%d,\"gradient\":%s,\"attrs\":{", c->key,
           c->op->domain ? c->op->domain : "", c->op->name, c->text->opset,
-          (c->op->grad || c->op->compose) && !c->text->no_grad ? "true" : "false");
+          (c->op->grad || c->op->expand) && !c->text->no_grad ? "true" : "false");
   dump_attrs(file, c);
   fprintf(file, "},\"in\":[");
   for (int i = 0; i < c->in_count; i++) {

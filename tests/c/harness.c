@@ -21,7 +21,7 @@ static int ops, cases, differentiable, gradients_checked, covered;
 
 /* An operator made of others has their gradients, unless its cases say that nothing flows. */
 static bool has_gradient(const Op *op) {
-  if (!op->compose) return op->grad != NULL;
+  if (!op->expand) return op->grad != NULL;
   for (const Case *text = op->cases; text && text->in; text++)
     if (!text->no_grad) return true;
   return false;
@@ -70,7 +70,7 @@ static bool has_no_cases(const Op *op) {
 static void every_operator_ran(const void *argument) {
   (void)argument;
   for (int i = 0; op_at(i); i++)
-    check(op_at(i)->compose || has_no_cases(op_at(i)) || machine_has_run(op_at(i)),
+    check(op_at(i)->expand || has_no_cases(op_at(i)) || machine_has_run(op_at(i)),
           "%s: no case and no gradient runs it", op_at(i)->name);
 }
 

@@ -268,7 +268,7 @@ const isIfNeeded = (name) => FEATURES[name].way || IF_NEEDED.includes(name);
 /** Readers of what few files hold: they are there if one of these does. */
 const IF_NEEDED = [
   'other-types',
-  'composed',
+  'expanded',
   'old-opsets',
   'ort-format',
   'functions',

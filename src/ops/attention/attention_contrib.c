@@ -3,12 +3,12 @@
 #include "graph/dims.h"
 #include "ops/attention/attention_pieces.h"
 
-static Value *half_of(Compose *c, Value *past, int64_t which) {
+static Value *half_of(Expansion *c, Value *past, int64_t which) {
   Value *index = emit(c->graph, "Reshape", emit_ints(c->graph, &which, 1), emit_ints(c->graph, NULL, 0));
   return past ? emit_with(c->graph, "Gather", ATTRS(attr_of_int("axis", 0)), past, index) : NULL;
 }
 
-static Value *with_axis(Compose *c, Value *x) {
+static Value *with_axis(Expansion *c, Value *x) {
   static const int64_t zero = 0;
   if (graph_opset(c->graph, "") >= 13) return emit(c->graph, "Unsqueeze", x, emit_ints(c->graph, &zero, 1));
   return emit_with(c->graph, "Unsqueeze", ATTRS(attr_of_ints("axes", &zero, 1)), x);
@@ -31,13 +31,13 @@ static Status read_sizes(const Node *n, int64_t heads, Size sizes[3]) {
   return STATUS_OK;
 }
 
-static Status attention_contrib_compose(Compose *c) {
+static Status attention_contrib_expand(Expansion *c) {
   static const char *const lacking[] = {"do_rotary", "past_present_share_buffer", NULL};
   Graph *g = c->graph;
   const Node *n = c->node;
   int64_t heads = node_int(n, "num_heads", 0);
   Size sizes[3];
-  Value *x[3], *past = compose_in(c, 4);
+  Value *x[3], *past = expand_in(c, 4);
   TRY(attention_refuse(c, lacking));
   TRY(node_want_rank(n, 0, 3, 3));
   TRY(node_want_rank(n, 1, 2, 2));
@@ -45,19 +45,19 @@ static Status attention_contrib_compose(Compose *c) {
   TRY(read_sizes(n, heads, sizes));
   Value *all = emit(g, "MatMul", n->in[0], n->in[1]);
   if (has_in(n, 2)) all = emit(g, "Add", all, n->in[2]);
-  if (!all || !compose_split(c, all, 2, compose_sizes(c, NULL, sizes, 3), 3, x)) return g->error->status;
+  if (!all || !expand_split(c, all, 2, expand_sizes(c, NULL, sizes, 3), 3, x)) return g->error->status;
   for (int i = 0; i < 3; i++) x[i] = attention_heads(c, x[i], heads);
   AttentionPieces p = {x[0], attention_appended(c, half_of(c, past, 0), x[1]),
                        attention_appended(c, half_of(c, past, 1), x[2]), .scale = node_float(n, "scale", 0)};
   if (node_int(n, "unidirectional", 0))
     p.hidden = emit(g, "Greater", attention_columns(c, p.k),
-                    attention_rows(c, p.q, past ? compose_dim(c, past, 3, true) : NULL));
+                    attention_rows(c, p.q, past ? expand_dim(c, past, 3, true) : NULL));
   TRY(attention_padding(c, &p, 3, node_float(n, "mask_filter_value", -10000)));
-  attention_mask(c, &p, compose_in(c, 5));
+  attention_mask(c, &p, expand_in(c, 5));
   Value *y = attention_pieces(c, &p);
   if (n->out_count > 1)
     c->out[1] = emit_with(g, "Concat", ATTRS(attr_of_int("axis", 0)), with_axis(c, p.k), with_axis(c, p.v));
-  return compose_done(c, attention_tokens(c, y));
+  return expand_done(c, attention_tokens(c, y));
 }
 
 OPERATOR(attention_contrib) = {
@@ -68,7 +68,7 @@ OPERATOR(attention_contrib) = {
     .outputs = {1, 2},
     .weights = 2,
     .biases = 4,
-    .compose = attention_contrib_compose,
+    .expand = attention_contrib_expand,
     .cases = CASES({"f32[2,4,5] f32[5,18] f32[18]", "num_heads=3"},
                    {"f32[2,4,5] f32[5,18] f32[18] v:i32[2,4]=1,1,1,1,1,1,0,0",
                     "num_heads=2 unidirectional=1 scale=0.4"},

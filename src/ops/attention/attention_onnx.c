@@ -6,13 +6,13 @@
 
 /* How many keys come before the first query: all of the past's, or those of the sequence that are not padding, minus
  * the queries. */
-static Value *keys_before(Compose *c, Value *q, Value *past, Value *lengths) {
-  if (past) return compose_dim(c, past, 2, true);
-  return lengths ? emit(c->graph, "Sub", lengths, compose_dim(c, q, 2, true)) : NULL;
+static Value *keys_before(Expansion *c, Value *q, Value *past, Value *lengths) {
+  if (past) return expand_dim(c, past, 2, true);
+  return lengths ? emit(c->graph, "Sub", lengths, expand_dim(c, q, 2, true)) : NULL;
 }
 
 /* Hides the keys that lie further from a query than the attribute says, to its left or to its right. */
-static void hide_far(Compose *c, AttentionPieces *p, Value *rows, const char *side, bool left) {
+static void hide_far(Expansion *c, AttentionPieces *p, Value *rows, const char *side, bool left) {
   Graph *g = c->graph;
   int64_t size = c->node->version < 25 ? -1 : node_int(c->node, side, -1);
   if (size < 0) return;
@@ -22,16 +22,16 @@ static void hide_far(Compose *c, AttentionPieces *p, Value *rows, const char *si
 }
 
 /* The number of columns that the mask lacks: 0 if it has a single one, which is repeated. */
-static Value *lacking(Compose *c, Value *mask, Value *k) {
+static Value *lacking(Expansion *c, Value *mask, Value *k) {
   Graph *g = c->graph;
-  Value *columns = compose_dim(c, mask, mask->shape.rank - 1, true),
-        *lacks = emit(g, "Sub", compose_dim(c, k, 2, true), columns), *none = emit_ints(g, (int64_t[]){0}, 1);
+  Value *columns = expand_dim(c, mask, mask->shape.rank - 1, true),
+        *lacks = emit(g, "Sub", expand_dim(c, k, 2, true), columns), *none = emit_ints(g, (int64_t[]){0}, 1);
   return emit(g, "Where", emit(g, "Equal", columns, emit_ints(g, (int64_t[]){1}, 1)), none,
               emit(g, "Max", lacks, none));
 }
 
 /* A mask may have fewer columns than there are keys: it does not let the others be seen. */
-static Value *padded(Compose *c, Value *mask, Value *k) {
+static Value *padded(Expansion *c, Value *mask, Value *k) {
   if (!mask || !k || !mask->shape.rank) return mask;
   Graph *g = c->graph;
   int rank = mask->shape.rank;
@@ -45,17 +45,17 @@ static Value *padded(Compose *c, Value *mask, Value *k) {
   Value *widths = known ? emit_ints(g, pads, 2 * rank)
                         : emit_with(g, "Concat", ATTRS(attr_of_int("axis", 0)), emit_ints(g, pads, 2 * rank - 1),
                                     lacking(c, mask, k)),
-        *seen = bools ? compose_cast(c, mask, DTYPE_FLOAT32) : mask,
+        *seen = bools ? expand_cast(c, mask, DTYPE_FLOAT32) : mask,
         *wide = emit(g, "Pad", seen, widths, emit_float(g, bools ? 0 : -INFINITY));
-  return bools ? compose_cast(c, wide, DTYPE_BOOL) : wide;
+  return bools ? expand_cast(c, wide, DTYPE_BOOL) : wide;
 }
 
-static Status check(Compose *c, bool flat, int64_t heads, int64_t kv_heads) {
+static Status check(Expansion *c, bool flat, int64_t heads, int64_t kv_heads) {
   const Node *n = c->node;
   int64_t precision = node_int(n, "softmax_precision", DTYPE_FLOAT32), mode = node_int(n, "qk_matmul_output_mode", 0);
   for (int i = 0; i < 3; i++) {
     TRY(node_want_rank(n, i, flat ? 3 : 4, flat ? 3 : 4));
-    Dim width = compose_shape(c, i)->dim[2];
+    Dim width = expand_shape(c, i)->dim[2];
     int64_t count = i ? kv_heads : heads;
     if (flat && count < 1)
       return node_invalid(n, "its inputs have 3 dimensions: it needs q_num_heads and kv_num_heads");
@@ -76,10 +76,10 @@ static Status check(Compose *c, bool flat, int64_t heads, int64_t kv_heads) {
   return mode < 0 || mode > 3 ? node_invalid(n, "qk_matmul_output_mode is %lld", (long long)mode) : STATUS_OK;
 }
 
-static Status attention_onnx_compose(Compose *c) {
+static Status attention_onnx_expand(Expansion *c) {
   Graph *g = c->graph;
   const Node *n = c->node;
-  bool flat = compose_shape(c, 0)->rank == 3;
+  bool flat = expand_shape(c, 0)->rank == 3;
   int64_t heads = node_int(n, "q_num_heads", 0), kv_heads = node_int(n, "kv_num_heads", 0);
   TRY(check(c, flat, heads, kv_heads));
   AttentionPieces p = {n->in[0], n->in[1], n->in[2], .scale = node_float(n, "scale", 0),
@@ -87,20 +87,20 @@ static Status attention_onnx_compose(Compose *c) {
   if (flat)
     p.q = attention_heads(c, p.q, heads), p.k = attention_heads(c, p.k, kv_heads),
     p.v = attention_heads(c, p.v, kv_heads);
-  p.k = attention_appended(c, compose_in(c, 4), p.k);
-  p.v = attention_appended(c, compose_in(c, 5), p.v);
+  p.k = attention_appended(c, expand_in(c, 4), p.k);
+  p.v = attention_appended(c, expand_in(c, 5), p.v);
   Value *lengths = has_in(n, 6) ? emit(g, "Reshape", n->in[6], emit_ints(g, (int64_t[]){-1, 1, 1, 1}, 4)) : NULL;
   if (lengths) p.hidden = emit(g, "Not", emit(g, "Less", attention_columns(c, p.k), lengths));
-  Value *rows = attention_rows(c, p.q, keys_before(c, p.q, compose_in(c, 4), lengths));
+  Value *rows = attention_rows(c, p.q, keys_before(c, p.q, expand_in(c, 4), lengths));
   if (node_int(n, "is_causal", 0))
     p.hidden = attention_either(c, p.hidden, emit(g, "Greater", attention_columns(c, p.k), rows));
   hide_far(c, &p, rows, "left_window_size", true);
   hide_far(c, &p, rows, "right_window_size", false);
-  attention_mask(c, &p, padded(c, compose_in(c, 3), p.k));
+  attention_mask(c, &p, padded(c, expand_in(c, 3), p.k));
   p.blind = lengths || has_in(n, 3) || node_int(n, "left_window_size", -1) >= 0;
   Value *y = attention_pieces(c, &p), *more[] = {p.k, p.v, p.stages[node_int(n, "qk_matmul_output_mode", 0)]};
   for (int i = 1; i < n->out_count; i++) c->out[i] = more[i - 1];
-  return compose_done(c, flat ? attention_tokens(c, y) : y);
+  return expand_done(c, flat ? attention_tokens(c, y) : y);
 }
 
 OPERATOR(attention_onnx) = {
@@ -108,7 +108,7 @@ OPERATOR(attention_onnx) = {
     .since = {23, 24, 25},
     .inputs = {3, 7},
     .outputs = {1, 4},
-    .compose = attention_onnx_compose,
+    .expand = attention_onnx_expand,
     .cases = CASES({"f32[2,3,4,8] f32[2,3,6,8] f32[2,3,6,10]", NULL, 23},
                    {"f32[2,4,24] f32[2,6,24] f32[2,6,30]", "q_num_heads=3 kv_num_heads=3 scale=0.25", 23},
                    {"f32[2,4,4,8] f32[2,2,4,8] f32[2,2,4,6]", "is_causal=1", 23},

@@ -4,7 +4,7 @@
 #include "ops/attention/attention_pieces.h"
 
 /* x, or what the subgraph makes of it. */
-static Status modify(Compose *c, const char *name, Value **x) {
+static Status modify(Expansion *c, const char *name, Value **x) {
   const Node *n = c->node;
   if (!*x || !node_attr(n, name, ATTR_GRAPH)) return c->graph->error->status;
   Value **slots;
@@ -19,7 +19,7 @@ static Status modify(Compose *c, const char *name, Value **x) {
   return STATUS_OK;
 }
 
-static Status flex_attention_compose(Compose *c) {
+static Status flex_attention_expand(Expansion *c) {
   const Node *n = c->node;
   Value **in = n->in;
   AttentionPieces p = {in[0], in[1], in[2], .scale = node_float(n, "scale", 0)};
@@ -28,7 +28,7 @@ static Status flex_attention_compose(Compose *c) {
   TRY(modify(c, "score_mod", &x));
   x = emit_with(c->graph, "Softmax", ATTRS(attr_of_int("axis", -1)), x);
   TRY(modify(c, "prob_mod", &x));
-  return compose_done(c, attention_product(c, &p, x ? compose_cast(c, x, in[0]->type) : NULL));
+  return expand_done(c, attention_product(c, &p, x ? expand_cast(c, x, in[0]->type) : NULL));
 }
 
 OPERATOR(flex_attention) = {
@@ -37,7 +37,7 @@ OPERATOR(flex_attention) = {
     .since = {1},
     .inputs = {3, -1},
     .flags = OP_SUBGRAPHS,
-    .compose = flex_attention_compose,
+    .expand = flex_attention_expand,
     .cases = CASES({"f32[2,3,4,8] f32[2,3,6,8] f32[2,3,6,10]"},
                    {"f32[1,4,3,4] f32[1,2,5,4] f32[1,2,5,6]", "scale=0.3"}),
 };

@@ -4,7 +4,7 @@
 #include "ops/attention/attention_pieces.h"
 
 /* The bias is one vector with three parts. */
-static Status add_biases(Compose *c, Value *x[3]) {
+static Status add_biases(Expansion *c, Value *x[3]) {
   const Node *n = c->node;
   Size sizes[3];
   Value *parts[3];
@@ -13,12 +13,12 @@ static Status add_biases(Compose *c, Value *x[3]) {
     TRY(node_want_rank(n, i, 3, 3));
     sizes[i] = SIZE_DIM(x[i], 2);
   }
-  if (!compose_split(c, n->in[3], 0, compose_sizes(c, NULL, sizes, 3), 3, parts)) return c->graph->error->status;
+  if (!expand_split(c, n->in[3], 0, expand_sizes(c, NULL, sizes, 3), 3, parts)) return c->graph->error->status;
   for (int i = 0; i < 3; i++) x[i] = emit(c->graph, "Add", x[i], parts[i]);
   return STATUS_OK;
 }
 
-static Status multi_head_attention_compose(Compose *c) {
+static Status multi_head_attention_expand(Expansion *c) {
   Graph *g = c->graph;
   const Node *n = c->node;
   int64_t heads = node_int(n, "num_heads", 0);
@@ -28,23 +28,23 @@ static Status multi_head_attention_compose(Compose *c) {
   for (int i = 1; i < 3; i++) TRY(node_want_rank(n, i, 3, 4));
   for (int i = 6; i < 8; i++) TRY(node_want_rank(n, i, 4, 4));
   for (int i = 0; i < 3; i++)
-    if (compose_shape(c, i)->rank == 3 && (heads < 1 || !dim_divides(compose_shape(c, i)->dim[2], heads)))
+    if (expand_shape(c, i)->rank == 3 && (heads < 1 || !dim_divides(expand_shape(c, i)->dim[2], heads)))
       return node_invalid(n, "num_heads is %lld, input %d is no multiple of it", (long long)heads, i);
   Value *x[] = {n->in[0], n->in[1], n->in[2]};
   TRY(add_biases(c, x));
   for (int i = 0; i < 3; i++)
-    if (compose_shape(c, i)->rank == 3) x[i] = attention_heads(c, x[i], heads);
-  AttentionPieces p = {x[0], attention_appended(c, compose_in(c, 6), x[1]),
-                       attention_appended(c, compose_in(c, 7), x[2]), .scale = node_float(n, "scale", 0)};
+    if (expand_shape(c, i)->rank == 3) x[i] = attention_heads(c, x[i], heads);
+  AttentionPieces p = {x[0], attention_appended(c, expand_in(c, 6), x[1]), attention_appended(c, expand_in(c, 7), x[2]),
+                       .scale = node_float(n, "scale", 0)};
   if (node_int(n, "unidirectional", 0))
     p.hidden = emit(g, "Greater", attention_columns(c, p.k),
-                    attention_rows(c, p.q, has_in(n, 6) ? compose_dim(c, n->in[6], 2, true) : NULL));
+                    attention_rows(c, p.q, has_in(n, 6) ? expand_dim(c, n->in[6], 2, true) : NULL));
   TRY(attention_padding(c, &p, 4, node_float(n, "mask_filter_value", -10000)));
-  attention_mask(c, &p, compose_in(c, 5));
+  attention_mask(c, &p, expand_in(c, 5));
   Value *y = attention_pieces(c, &p);
   if (n->out_count > 1) c->out[1] = p.k;
   if (n->out_count > 2) c->out[2] = p.v;
-  return compose_done(c, attention_tokens(c, y));
+  return expand_done(c, attention_tokens(c, y));
 }
 
 OPERATOR(multi_head_attention) = {
@@ -54,7 +54,7 @@ OPERATOR(multi_head_attention) = {
     .inputs = {1, 8},
     .outputs = {1, 4},
     .biases = 8,
-    .compose = multi_head_attention_compose,
+    .expand = multi_head_attention_expand,
     .cases = CASES({"f32[2,4,12] f32[2,5,12] f32[2,5,18]", "num_heads=3"},
                    {"f32[2,4,12] f32[2,4,12] f32[2,4,12] f32[36]", "num_heads=2 scale=0.3 unidirectional=1"},
                    {"f32[2,4,12] f32[2,5,12] f32[2,5,12] - v:i32[2,5]=1,1,1,0,0,1,1,1,1,0 f32[1,3,4,5]",

@@ -2,7 +2,7 @@
  * do.
  */
 #pragma once
-#include "graph/compose.h"
+#include "graph/expansion.h"
 
 typedef struct Rotary {
   int64_t width;    /* how many numbers of a head are rotated; the others stay as they are. 0: all; a symbol: for each
@@ -11,4 +11,4 @@ typedef struct Rotary {
 } Rotary;
 /* x (N, H, T, D) or (N, T, H, D), where `tokens` is the axis of T; cos and sin (N, T, width/2), or broadcasting to it.
  */
-Value *rotary_compose(Compose *c, Value *x, int tokens, Value *cos, Value *sin, Rotary r);
+Value *rotary_expand(Expansion *c, Value *x, int tokens, Value *cos, Value *sin, Rotary r);

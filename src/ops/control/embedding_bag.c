@@ -8,7 +8,7 @@
 #include <float.h>
 #include <string.h>
 
-#include "graph/compose.h"
+#include "graph/expansion.h"
 #include "graph/known.h"
 #include "graph/sequence.h"
 #include "graph/subgraph.h"
@@ -117,15 +117,15 @@ static Value *into_bags(Graph *g, Value *all, Value *bags, Value *rows, const ch
 }
 
 /* How many offsets are at or before each row, less 1, as (K, 1). */
-static Value *bag_of_rows(Compose *c, const Bags *b, Value *bag_count, Value *row_count) {
+static Value *bag_of_rows(Expansion *c, const Bags *b, Value *bag_count, Value *row_count) {
   Graph *g = c->graph;
   AttrList adds = ATTRS(attr_of_int("axis", 0), attr_of_string("reduction", "add"));
   Value *none = filled(g, 0, emit(g, "Add", row_count, ints(g, 1)));
   Value *begins = emit_with(g, "ScatterElements", adds, none, b->offsets, filled(g, 1, bag_count));
   Value *begun = emit(g, "Slice", emit(g, "CumSum", begins, emit_int(g, 0)), ints(g, 0), row_count, ints(g, 0));
-  Value *bags = compose_cast(c, emit(g, "Sub", begun, emit_float(g, 1)), DTYPE_INT64);
+  Value *bags = expand_cast(c, emit(g, "Sub", begun, emit_float(g, 1)), DTYPE_INT64);
   if (b->pads) {
-    Value *flat = emit(g, "Reshape", compose_cast(c, b->indices, DTYPE_INT64), ints(g, -1));
+    Value *flat = emit(g, "Reshape", expand_cast(c, b->indices, DTYPE_INT64), ints(g, -1));
     Value *last = emit(g, "Sub", bag_count, ints(g, 1));
     bags = emit(g, "Where", emit(g, "Equal", flat, ints(g, b->padding)), last, bags);
   }
@@ -138,11 +138,11 @@ static Value *rows_of(Graph *g, const Bags *b) {
   return b->factors ? emit(g, "Mul", rows, emit(g, "Unsqueeze", b->factors, ints(g, 1))) : rows;
 }
 
-static Value *emit_bags(Compose *c, const Bags *b) {
+static Value *emit_bags(Expansion *c, const Bags *b) {
   Graph *g = c->graph;
-  Value *rows = rows_of(g, b), *bag_count = compose_dim(c, b->offsets, 0, true);
-  Value *row_count = compose_dim(c, rows, 0, true), *bags = bag_of_rows(c, b, bag_count, row_count);
-  Value *shape = emit_with(g, "Concat", ATTRS(attr_of_int("axis", 0)), bag_count, compose_dim(c, rows, 1, true));
+  Value *rows = rows_of(g, b), *bag_count = expand_dim(c, b->offsets, 0, true);
+  Value *row_count = expand_dim(c, rows, 0, true), *bags = bag_of_rows(c, b, bag_count, row_count);
+  Value *shape = emit_with(g, "Concat", ATTRS(attr_of_int("axis", 0)), bag_count, expand_dim(c, rows, 1, true));
   Value *begin = filled(g, b->mode == BAG_MAX ? -FLT_MAX : 0, shape);
   Value *y = into_bags(g, begin, bags, rows, b->mode == BAG_MAX ? "max" : "add");
   if (b->mode != BAG_SUM) {
@@ -155,7 +155,7 @@ static Value *emit_bags(Compose *c, const Bags *b) {
 }
 
 /* The exporter by dynamo carries a sequence of rows, which it then joins, and the number of the bag. */
-static Status fill_outputs(Compose *c, const Bags *b, int carried) {
+static Status fill_outputs(Expansion *c, const Bags *b, int carried) {
   Node *n = c->node;
   Graph *g = c->graph;
   Value *y = emit_bags(c, b);
@@ -163,13 +163,13 @@ static Status fill_outputs(Compose *c, const Bags *b, int carried) {
   for (int k = 0; k < n->out_count; k++) {
     if (k >= carried) c->out[k] = y;
     else if (value_is_sequence(n->in[2 + k])) c->out[k] = sequence_new(n, y->type, &y, 1);
-    else c->out[k] = emit(g, "Sub", compose_dim(c, b->offsets, 0, false), emit_int(g, 1));
+    else c->out[k] = emit(g, "Sub", expand_dim(c, b->offsets, 0, false), emit_int(g, 1));
     if (!c->out[k]) return g->error->status != STATUS_OK ? g->error->status : STATUS_OUT_OF_MEMORY;
   }
   return STATUS_OK;
 }
 
-Status embedding_bag_compose(Compose *c, bool *found) {
+Status embedding_bag_expand(Expansion *c, bool *found) {
   const Node *n = c->node;
   Bags b = {0};
   Value **slots;

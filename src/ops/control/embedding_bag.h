@@ -5,4 +5,4 @@
 /* Fills c->out by segment sums instead of iterations, which have gradients and take any number of bags; *found is false
  * if the Loop is none. The exporter by dynamo says so in a note, which the reader makes the attribute `embedding_bag`:
  * the mode, and the row that is padding; TorchScript's Loop is known by its nodes. */
-Status embedding_bag_compose(Compose *c, bool *found);
+Status embedding_bag_expand(Expansion *c, bool *found);

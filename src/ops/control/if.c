@@ -12,7 +12,7 @@ static Status read_condition(const Node *n, bool *out) {
   return STATUS_OK;
 }
 
-static Status if_compose(Compose *c) {
+static Status if_expand(Expansion *c) {
   const Node *n = c->node;
   bool condition;
   TRY(read_condition(n, &condition));
@@ -34,5 +34,5 @@ OPERATOR(if) = {
     .inputs = {1, -1},
     .outputs = {1, -1},
     .flags = OP_ANY_TYPE | OP_SUBGRAPHS,
-    .compose = if_compose,
+    .expand = if_expand,
 };

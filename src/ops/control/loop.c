@@ -124,12 +124,12 @@ static Status check_trips(const Loop *l) {
                    SUBGRAPH_RUN_MAX);
 }
 
-static Status loop_compose(Compose *c) {
+static Status loop_expand(Expansion *c) {
   const Node *n = c->node;
   Loop l;
   int64_t condition;
   bool is_bag;
-  TRY(embedding_bag_compose(c, &is_bag));
+  TRY(embedding_bag_expand(c, &is_bag));
   if (is_bag) return STATUS_OK;
   TRY(loop_open(&l, n));
   TRY(read_scalar(n, 0, INT64_MAX, &l.trips));
@@ -152,5 +152,5 @@ OPERATOR(loop) = {
     .inputs = {2, -1},
     .outputs = {1, -1},
     .flags = OP_ANY_TYPE | OP_SUBGRAPHS,
-    .compose = loop_compose,
+    .expand = loop_expand,
 };

@@ -119,7 +119,7 @@ static Status scan_batches(Scan *s, int64_t batches, Value **out) {
   return STATUS_OK;
 }
 
-static Status scan_compose(Compose *c) {
+static Status scan_expand(Expansion *c) {
   const Node *n = c->node;
   Scan s;
   int64_t batches = -1;
@@ -147,7 +147,7 @@ static Status scan_compose(Compose *c) {
    .outputs = {1, -1},                                                                                                 \
    .flags = OP_ANY_TYPE | OP_SUBGRAPHS,                                                                                \
    .upgrade = scan_upgrade,                                                                                            \
-   .compose = scan_compose}
+   .expand = scan_expand}
 static Status scan_upgrade(Upgrade *u) {
   if (u->graph->file_opset < 9) u->node->op = &op_scan_8;
   return STATUS_OK;

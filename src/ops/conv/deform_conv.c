@@ -1,18 +1,18 @@
 /* DeformConv: a convolution in which each kernel cell looks at a place that is moved by an offset and weighted by a
  * mask, both of them inputs. GridSample reads X at these places, the rest is a matrix product. */
-#include "graph/compose.h"
+#include "graph/expansion.h"
 #include "graph/dims.h"
 #include "ops/conv/window.h"
 
 enum { DEFORM_RANK_MAX = 3 };
 
-static Status check(Compose *c, int rank, WindowAttrs *window, int64_t group, int64_t offset_group) {
+static Status check(Expansion *c, int rank, WindowAttrs *window, int64_t group, int64_t offset_group) {
   Node *n = c->node;
   for (int i = 0; i < 5; i++) TRY(node_want_float(n, i));
   TRY(node_want_rank(n, 0, 4, DEFORM_RANK_MAX + 2));
   for (int i = 1; i < 3; i++) TRY(node_want_rank(n, i, rank + 2, rank + 2));
-  TRY(window_attrs(n, rank, compose_shape(c, 1)->dim + 2, window));
-  const Shape *x = compose_shape(c, 0), *w = compose_shape(c, 1), *offset = compose_shape(c, 2);
+  TRY(window_attrs(n, rank, expand_shape(c, 1)->dim + 2, window));
+  const Shape *x = expand_shape(c, 0), *w = expand_shape(c, 1), *offset = expand_shape(c, 2);
   Dim channels = x->dim[1], numbers = offset_group * rank; /* of the offset, for each place of the output */
   bool fit = group > 0 && offset_group > 0 && dim_divides(channels, group) && dim_divides(w->dim[0], group) &&
              dim_divides(channels, offset_group) && dims_meet(w->dim[1], channels / group);
@@ -33,56 +33,56 @@ static Status check(Compose *c, int rank, WindowAttrs *window, int64_t group, in
 }
 
 /* x in the shape whose dims the letters name: of sizes['n' - 'a'] and so on. */
-static Value *shaped(Compose *c, const Size *sizes, const char *letters, int count, Value *x) {
+static Value *shaped(Expansion *c, const Size *sizes, const char *letters, int count, Value *x) {
   Size named[RANK_MAX];
   for (int i = 0; i < count; i++) named[i] = sizes[letters[i] - 'a'];
-  return compose_reshape(c, x, named, count);
+  return expand_reshape(c, x, named, count);
 }
 #define SHAPED(letters, x) shaped(c, sizes, letters, sizeof letters - 1, x)
 
 /* 0, step … along a dim of `of`, with `after` dims of size 1 behind. */
-static Value *emit_steps(Compose *c, Value *of, int axis, int64_t step, int after) {
+static Value *emit_steps(Expansion *c, Value *of, int axis, int64_t step, int after) {
   static const int64_t dims[] = {-1, 1, 1, 1, 1, 1, 1};
   Graph *g = c->graph;
-  Value *steps = emit(g, "Mul", compose_range(c, compose_dim(c, of, axis, false)), emit_int(g, step));
+  Value *steps = emit(g, "Mul", expand_range(c, expand_dim(c, of, axis, false)), emit_int(g, step));
   return emit(g, "Reshape", steps, emit_ints(g, dims, 1 + after));
 }
 
 /* Offsets (N · offset_group, k0, k1, 1, y0, y1) along dim a in pixels, as places of GridSample: from -1 to 1. Without
  * an offset, cell k of the kernel looks at place y · stride - pad + k · dilation. */
-static Value *emit_places(Compose *c, const WindowAttrs *w, int a, Value *offset) {
+static Value *emit_places(Expansion *c, const WindowAttrs *w, int a, Value *offset) {
   Graph *g = c->graph;
-  Value **in = c->node->in, *size = compose_cast(c, compose_dim(c, in[0], 2 + a, false), DTYPE_FLOAT32);
+  Value **in = c->node->in, *size = expand_cast(c, expand_dim(c, in[0], 2 + a, false), DTYPE_FLOAT32);
   Value *base = emit(g, "Add", emit_steps(c, in[1], 2 + a, 2 * w->dilation[a], 2 * w->rank - a),
                      emit_steps(c, in[2], 2 + a, 2 * w->stride[a], w->rank - 1 - a));
-  base = compose_cast(c, emit(g, "Add", base, emit_int(g, 1 - 2 * w->pad_begin[a])), DTYPE_FLOAT32);
+  base = expand_cast(c, emit(g, "Add", base, emit_int(g, 1 - 2 * w->pad_begin[a])), DTYPE_FLOAT32);
   base = emit(g, "Sub", emit(g, "Div", base, size), emit_float(g, 1));
   return emit(g, "Add", emit(g, "Mul", offset, emit(g, "Div", emit_float(g, 2), size)), base);
 }
 
 /* The grid (N · offset_group, cells, points[, 1], rank): offsets are (N, offset_group · cells · rank, points) in
  * pixels, the first dim first. */
-static Value *emit_grid(Compose *c, const WindowAttrs *w, const Size *sizes) {
+static Value *emit_grid(Expansion *c, const WindowAttrs *w, const Size *sizes) {
   static const int64_t ones[] = {1, 1, 1};
   Graph *g = c->graph;
   int rank = w->rank;
   Value *parts[DEFORM_RANK_MAX], *turned[DEFORM_RANK_MAX], *offset = c->node->in[2];
   offset = rank == 2 ? SHAPED("nklrij", offset) : SHAPED("nklmrijh", offset);
-  if (!compose_split(c, offset, 1 + rank, emit_ints(g, ones, rank), rank, parts)) return NULL;
+  if (!expand_split(c, offset, 1 + rank, emit_ints(g, ones, rank), rank, parts)) return NULL;
   for (int a = 0; a < rank; a++) turned[rank - 1 - a] = emit_places(c, w, a, parts[a]);
   Value *grid = SHAPED("ncrp", emit_first(g, "Concat", ATTRS(attr_of_int("axis", 1 + rank)), turned, rank));
   grid = emit_with(g, "Transpose", ATTRS(attr_of_ints("perm", (int64_t[]){0, 1, 3, 2}, 4)), grid);
   return rank == 2 ? grid : SHAPED("ncpor", grid);
 }
 
-static Status deform_conv_compose(Compose *c) {
+static Status deform_conv_expand(Expansion *c) {
   Graph *g = c->graph;
   Node *n = c->node;
   int64_t group = node_int(n, "group", 1), offset_group = node_int(n, "offset_group", 1);
-  int rank = compose_shape(c, 0)->rank - 2;
+  int rank = expand_shape(c, 0)->rank - 2;
   WindowAttrs window;
   TRY(check(c, rank, &window, group, offset_group));
-  Value *x = n->in[0], *w = n->in[1], *offset = n->in[2], *bias = compose_in(c, 3), *mask = compose_in(c, 4);
+  Value *x = n->in[0], *w = n->in[1], *offset = n->in[2], *bias = expand_in(c, 3), *mask = expand_in(c, 4);
   /* i j h: the output; k l m: the kernel; x y z: the picture */
   Size sizes[26] = {['n' - 'a'] = SIZE_NUMBER(-1),
                     ['o' - 'a'] = SIZE_NUMBER(1),
@@ -105,7 +105,7 @@ static Status deform_conv_compose(Compose *c) {
   seen = emit(g, "MatMul", SHAPED("gsd", w), SHAPED("ngdp", seen));
   Value *y = shaped(c, sizes, "nfijh", rank + 2, seen);
   if (bias) y = emit(g, "Add", y, shaped(c, sizes, "nooo", rank + 1, bias));
-  return compose_done(c, y);
+  return expand_done(c, y);
 }
 
 OPERATOR(deform_conv) = {
@@ -114,7 +114,7 @@ OPERATOR(deform_conv) = {
     .inputs = {3, 5},
     .weights = 2,
     .biases = 8,
-    .compose = deform_conv_compose,
+    .expand = deform_conv_expand,
     .cases = CASES({"f32[1,1,3,3] f32[1,1,2,2] f32[1,8,4,4]:-0.4..0.4 f32[1]", "kernel_shape=[2,2] pads=[1,1,1,1]", 19},
                    {"f32[2,4,4,5] f32[4,2,2,3] f32[2,24,2,2]:-1.3..1.3 f32[4] f32[2,12,2,2]",
                     "group=2 offset_group=2 strides=[2,1] pads=[0,0,0,1] dilations=[1,2]", 19},

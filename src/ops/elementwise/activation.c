@@ -13,7 +13,7 @@ Status activation_read(const Node *n, float first, float second, Activation *act
   return node_fail(n, STATUS_UNSUPPORTED_OP, "activation is '%.40s', Relu and Clip are those we have", name);
 }
 
-Value *activation_compose(Compose *c, Value *x, const float *numbers, int count) {
+Value *activation_expand(Expansion *c, Value *x, const float *numbers, int count) {
   static const char *const known[] = {"Relu", "Sigmoid",         "Tanh",       "Softplus", "Softsign", "LeakyRelu",
                                       "Elu",  "ThresholdedRelu", "HardSigmoid"};
   const char *name = node_string(c->node, "activation", "");
@@ -31,7 +31,7 @@ Value *activation_compose(Compose *c, Value *x, const float *numbers, int count)
   return NULL;
 }
 
-AttrList activation_less(const Compose *c) {
+AttrList activation_less(const Expansion *c) {
   AttrList list = {.items = ARENA_ARRAY(c->graph->arena, Attr, c->node->attr_count)};
   for (int i = 0; list.items && i < c->node->attr_count; i++)
     if (strncmp(c->node->attrs[i].name, "activation", 10) != 0) ((Attr *)list.items)[list.count++] = c->node->attrs[i];

@@ -72,7 +72,7 @@ Status arithmetic_alpha_infer(Node *n) {
   return arithmetic_infer(n);
 }
 
-bool arithmetic_composes(const Added *a) { return a->in_count < 1 || !a->in[0] || a->in[0]->type != DTYPE_FLOAT32; }
+bool arithmetic_expands(const Added *a) { return a->in_count < 1 || !a->in[0] || a->in[0]->type != DTYPE_FLOAT32; }
 
 static void compute(const Arithmetic *f, DType type, const Numbers *a, const Numbers *b, Numbers *y, size_t count) {
   if (dtype_is_float(type))

@@ -27,8 +27,8 @@ void arithmetic_fold_run(const Node *n);
 /* For a row that has the attribute `alpha`. */
 Status arithmetic_alpha_infer(Node *n);
 static inline float arithmetic_alpha(const Node *n) { return *(const float *)n->params; }
-/* The `composes` of an operator that has a row for float32 alone. */
-bool arithmetic_composes(const Added *a);
+/* The `expands` of an operator that has a row for float32 alone. */
+bool arithmetic_expands(const Added *a);
 /* Where an attribute decides which Arithmetic it is. */
 Status arithmetic_infer_as(Node *n, const Arithmetic *arithmetic);
 void arithmetic_row(const Arithmetic *arithmetic, const Node *n, void *y, const void *const *in, unsigned moves,

@@ -107,7 +107,7 @@ static Status cast_grad(Grad *g) {
 
 /* ---- strings ---- */
 
-static bool cast_composes(const Added *a) {
+static bool cast_expands(const Added *a) {
   const Node with = {.attrs = (Attr *)(uintptr_t)a->attrs, .attr_count = a->attr_count};
   return (a->in_count && a->in[0] && a->in[0]->type == DTYPE_STRING) || node_int(&with, "to", 0) == DTYPE_STRING;
 }
@@ -127,7 +127,7 @@ static int print_float(char text[NUMBER_TEXT], double x, bool wide) {
   return digits - first + 1;
 }
 
-static Status cast_to_strings(Compose *c, const void *data, const char **to) {
+static Status cast_to_strings(Expansion *c, const void *data, const char **to) {
   const Value *x = c->node->in[0];
   for (size_t i = 0; i < shape_elements(&x->shape); i++) {
     char text[NUMBER_TEXT];
@@ -143,7 +143,7 @@ static Status cast_to_strings(Compose *c, const void *data, const char **to) {
 }
 
 /* Integers of any size to the unit, all else by way of a double. */
-static Status cast_from_strings(Compose *c, const char *const *strings, size_t count, DType to, void *y) {
+static Status cast_from_strings(Expansion *c, const char *const *strings, size_t count, DType to, void *y) {
   for (size_t i = 0; i < count; i++) {
     const char *text = strings_text(strings[i]);
     TRY(strings_work(c->node, WORK_OF_TEXT + strings_cost(text)));
@@ -158,7 +158,7 @@ static Status cast_from_strings(Compose *c, const char *const *strings, size_t c
   return STATUS_OK;
 }
 
-static Status cast_compose(Compose *c) {
+static Status cast_expand(Expansion *c) {
   const Node *n = c->node;
   DType from = n->in[0]->type, to = (DType)node_int(n, "to", 0);
   const void *x;
@@ -193,8 +193,8 @@ OPERATOR(cast) = {
     .infer = cast_infer,
     .run = cast_run,
     .grad = GRADIENT(cast_grad),
-    .compose = cast_compose,
-    .composes = cast_composes,
+    .expand = cast_expand,
+    .expands = cast_expands,
     .upgrade = cast_upgrade,
     .cases = CASES({"f32[2,3]", "to=1"}, {"f32[4]:-3..3", "to=INT64", 1}, {"f32[2,150]:-300..300", "to=6"},
                    {"f32[6]:-3e10..3e10", "to=7"}, {"f32[6]:-100..400", "to=2"}, {"v:f32[3]=0,0.5,-0.25", "to=9"},

@@ -1,7 +1,7 @@
 /* IsInf: y is true where x is infinite, of the signs that detect_positive and detect_negative name. */
 #include <math.h>
 
-#include "graph/compose.h"
+#include "graph/expansion.h"
 #include "ops/elementwise/arithmetic.h"
 #include "ops/elementwise/comparison.h"
 
@@ -34,15 +34,15 @@ static void is_inf_row(const Node *n, void *y_, const void *const *in, unsigned 
 
 static void is_inf_run(const Node *n) { broadcast_run(n, 1, is_inf_row); }
 
-static Status is_inf_compose(Compose *c) {
+static Status is_inf_expand(Expansion *c) {
   Graph *g = c->graph;
   Value *x = c->node->in[0];
   bool high = node_int(c->node, "detect_positive", 1) != 0, low = node_int(c->node, "detect_negative", 1) != 0;
-  Value *infinity = compose_number(c, x, INFINITY), *tested = high && low ? emit(g, "Abs", x)
-                                                            : low         ? emit(g, "Neg", x)
-                                                                          : x;
+  Value *infinity = expand_number(c, x, INFINITY), *tested = high && low ? emit(g, "Abs", x)
+                                                           : low         ? emit(g, "Neg", x)
+                                                                         : x;
   Value *y = emit(g, "Equal", tested, infinity);
-  return compose_done(c, high || low ? y : emit(g, "And", y, emit(g, "Not", y)));
+  return expand_done(c, high || low ? y : emit(g, "And", y, emit(g, "Not", y)));
 }
 
 OPERATOR(is_inf) = {
@@ -52,8 +52,8 @@ OPERATOR(is_inf) = {
     .flags = OP_FLOAT64,
     .infer = is_inf_infer,
     .run = is_inf_run,
-    .composes = arithmetic_composes,
-    .compose = is_inf_compose,
+    .expands = arithmetic_expands,
+    .expand = is_inf_expand,
     .cases = CASES({"v:f32[4]=nan,0,inf,-inf", .no_grad = "bool"},
                    {"v:f32[4]=nan,0,inf,-inf", "detect_negative=0", .no_grad = "bool"},
                    {"v:f32[4]=nan,0,inf,-inf", "detect_positive=0", .no_grad = "bool"},

@@ -1,5 +1,5 @@
 /* IsNaN: y is true where x is not a number: x ≠ x. */
-#include "graph/compose.h"
+#include "graph/expansion.h"
 #include "ops/elementwise/arithmetic.h"
 #include "ops/elementwise/comparison.h"
 
@@ -20,9 +20,9 @@ static void is_nan_row(const Node *n, void *y_, const void *const *in, unsigned 
 static Status is_nan_infer(Node *n) { return node_output(n, 0, DTYPE_BOOL, &n->in[0]->shape); }
 static void is_nan_run(const Node *n) { broadcast_run(n, 1, is_nan_row); }
 
-static Status is_nan_compose(Compose *c) {
+static Status is_nan_expand(Expansion *c) {
   Value *x = c->node->in[0];
-  return compose_done(c, emit(c->graph, "Not", emit(c->graph, "Equal", x, x)));
+  return expand_done(c, emit(c->graph, "Not", emit(c->graph, "Equal", x, x)));
 }
 
 OPERATOR(is_nan) = {
@@ -32,8 +32,8 @@ OPERATOR(is_nan) = {
     .flags = OP_FLOAT64,
     .infer = is_nan_infer,
     .run = is_nan_run,
-    .composes = arithmetic_composes,
-    .compose = is_nan_compose,
+    .expands = arithmetic_expands,
+    .expand = is_nan_expand,
     .cases = CASES({"v:f32[4]=nan,0,inf,-1", .no_grad = "bool"}, {"v:f64[4]=nan,0,inf,-1", .no_grad = "bool"},
                    {"v:f32[19]=0,1,2,nan,4,5,6,7,8,9,nan,11,12,13,14,15,16,17,nan", .no_grad = "bool"}),
 };

@@ -1,14 +1,14 @@
 /* Mean: y = Sum(x…) / how many, with NumPy broadcasting. */
-#include "graph/compose.h"
+#include "graph/expansion.h"
 
-static Status mean_compose(Compose *c) {
+static Status mean_expand(Expansion *c) {
   Graph *g = c->graph;
   Value *x = c->node->in[0];
   int count = c->node->in_count;
   Value *sum = emit_first(g, "Sum", NO_ATTRS, c->node->in, count);
   bool exact = (count & (count - 1)) == 0; /* 1 / count */
-  return compose_done(c, exact ? emit(g, "Mul", sum, compose_number(c, x, 1.0 / count))
-                               : emit(g, "Div", sum, compose_number(c, x, count)));
+  return expand_done(c, exact ? emit(g, "Mul", sum, expand_number(c, x, 1.0 / count))
+                              : emit(g, "Div", sum, expand_number(c, x, count)));
 }
 
 OPERATOR(mean) = {
@@ -16,6 +16,6 @@ OPERATOR(mean) = {
     .since = {1, 6, 8, 13},
     .inputs = {1, -1},
     .flags = OP_FLOAT64,
-    .compose = mean_compose,
+    .expand = mean_expand,
     .cases = CASES({"f32[2,3]"}, {"f32[2,3] f32[2,3]"}, {"f32[3] f32[2,1] f32[2,3]"}),
 };

@@ -1,16 +1,16 @@
 /* Mish: y = x·tanh(log(1 + e^x)). */
-#include "graph/compose.h"
+#include "graph/expansion.h"
 
-static Status mish_compose(Compose *c) {
+static Status mish_expand(Expansion *c) {
   Graph *g = c->graph;
   Value *x = c->node->in[0];
-  return compose_done(c, emit(g, "Mul", x, emit(g, "Tanh", emit(g, "Softplus", x))));
+  return expand_done(c, emit(g, "Mul", x, emit(g, "Tanh", emit(g, "Softplus", x))));
 }
 
 OPERATOR(mish) = {
     .name = "Mish",
     .since = {18, 22},
     .inputs = {1, 1},
-    .compose = mish_compose,
+    .expand = mish_expand,
     .cases = CASES({"f32[2,3]", NULL, 18}, {"f32[9]:-5..5", NULL, 18}),
 };

@@ -1,5 +1,5 @@
 /* Shrink: y = x + bias below -lambd, x - bias above lambd, else 0.  dx = dy where it is not that 0. */
-#include "graph/compose.h"
+#include "graph/expansion.h"
 #include "ops/elementwise/arithmetic.h"
 
 typedef struct Shrink {
@@ -27,13 +27,13 @@ static Status shrink_grad(Grad *grad) {
   return STATUS_OK;
 }
 
-static Status shrink_compose(Compose *c) {
+static Status shrink_expand(Expansion *c) {
   Graph *g = c->graph;
   Value *x = c->node->in[0];
-  Value *lambd = compose_number(c, x, (double)node_float(c->node, "lambd", 0.5f));
-  Value *bias = compose_number(c, x, (double)node_float(c->node, "bias", 0)), *zero = compose_number(c, x, 0);
+  Value *lambd = expand_number(c, x, (double)node_float(c->node, "lambd", 0.5f));
+  Value *bias = expand_number(c, x, (double)node_float(c->node, "bias", 0)), *zero = expand_number(c, x, 0);
   Value *high = emit(g, "Where", emit(g, "Greater", x, lambd), emit(g, "Sub", x, bias), zero);
-  return compose_done(c, emit(g, "Where", emit(g, "Less", x, emit(g, "Neg", lambd)), emit(g, "Add", x, bias), high));
+  return expand_done(c, emit(g, "Where", emit(g, "Less", x, emit(g, "Neg", lambd)), emit(g, "Add", x, bias), high));
 }
 
 OPERATOR(shrink) = {
@@ -46,7 +46,7 @@ OPERATOR(shrink) = {
     .run = arithmetic_run,
     .own = &(const Arithmetic){shrink_row},
     .grad = GRADIENT(shrink_grad),
-    .composes = arithmetic_composes,
-    .compose = shrink_compose,
+    .expands = arithmetic_expands,
+    .expand = shrink_expand,
     .cases = CASES({"f32[2,3]"}, {"f32[9]:-5..5", "lambd=1.5 bias=1.5"}, {"f64[9]:-5..5", "lambd=1.5 bias=1.5"}),
 };

@@ -1,5 +1,5 @@
 /* Softsign: y = x / (1 + |x|).  dx = dy / (1 + |x|)². */
-#include "graph/compose.h"
+#include "graph/expansion.h"
 #include "ops/elementwise/arithmetic.h"
 
 BROADCAST_ROW_1(softsign_row, x / (f32x4_abs(x) + 1.0f))
@@ -11,10 +11,10 @@ static Status softsign_grad(Grad *grad) {
   return STATUS_OK;
 }
 
-static Status softsign_compose(Compose *c) {
+static Status softsign_expand(Expansion *c) {
   Graph *g = c->graph;
   Value *x = c->node->in[0];
-  return compose_done(c, emit(g, "Div", x, emit(g, "Add", emit(g, "Abs", x), compose_number(c, x, 1))));
+  return expand_done(c, emit(g, "Div", x, emit(g, "Add", emit(g, "Abs", x), expand_number(c, x, 1))));
 }
 
 OPERATOR(softsign) = {
@@ -27,7 +27,7 @@ OPERATOR(softsign) = {
     .run = arithmetic_run,
     .own = &(const Arithmetic){softsign_row},
     .grad = GRADIENT(softsign_grad),
-    .composes = arithmetic_composes,
-    .compose = softsign_compose,
+    .expands = arithmetic_expands,
+    .expand = softsign_expand,
     .cases = CASES({"f32[2,3]"}, {"f32[9]:-5..5"}, {"f64[5]:-5..5"}),
 };

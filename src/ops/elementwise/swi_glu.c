@@ -1,7 +1,7 @@
 /* SwiGLU: y = a / (1 + e^(-alpha·a)) · b, of a gate a and numbers b in the same shape. */
-#include "graph/compose.h"
+#include "graph/expansion.h"
 
-static Status swi_glu_compose(Compose *c) {
+static Status swi_glu_expand(Expansion *c) {
   Graph *g = c->graph;
   Value **in = c->node->in;
   char a[SHAPE_TEXT], b[SHAPE_TEXT];
@@ -13,13 +13,13 @@ static Status swi_glu_compose(Compose *c) {
                           shape_print(&in[0]->shape, a), shape_print(&in[1]->shape, b));
   }
   AttrList alpha = ATTRS(attr_of_float("alpha", node_float(c->node, "alpha", 1)));
-  return compose_done(c, emit(g, "Mul", emit_with(g, "QuickGelu", alpha, in[0]), in[1]));
+  return expand_done(c, emit(g, "Mul", emit_with(g, "QuickGelu", alpha, in[0]), in[1]));
 }
 
 OPERATOR(swi_glu) = {
     .name = "SwiGLU",
     .since = {28},
     .inputs = {2, 2},
-    .compose = swi_glu_compose,
+    .expand = swi_glu_expand,
     .cases = CASES({"f32[2,3] f32[2,3]", NULL, 28}, {"f32[9]:-5..5 f32[9]", "alpha=0.7", 28}),
 };

@@ -1,16 +1,16 @@
 /* Tan: y = sin x / cos x. */
-#include "graph/compose.h"
+#include "graph/expansion.h"
 
-static Status tan_compose(Compose *c) {
+static Status tan_expand(Expansion *c) {
   Graph *g = c->graph;
   Value *x = c->node->in[0];
-  return compose_done(c, emit(g, "Div", emit(g, "Sin", x), emit(g, "Cos", x)));
+  return expand_done(c, emit(g, "Div", emit(g, "Sin", x), emit(g, "Cos", x)));
 }
 
 OPERATOR(tan) = {
     .name = "Tan",
     .since = {7, 22},
     .inputs = {1, 1},
-    .compose = tan_compose,
+    .expand = tan_expand,
     .cases = CASES({"f32[2,3]:-1.2..1.2"}),
 };

@@ -1,5 +1,5 @@
 /* ThresholdedRelu: y = x where x > alpha, else 0.  dx = dy where x > alpha, else 0. */
-#include "graph/compose.h"
+#include "graph/expansion.h"
 #include "ops/elementwise/arithmetic.h"
 
 BROADCAST_ROW_1_WITH(thresholded_relu_row, float alpha = arithmetic_alpha(n),
@@ -12,11 +12,11 @@ static Status thresholded_relu_grad(Grad *grad) {
   return STATUS_OK;
 }
 
-static Status thresholded_relu_compose(Compose *c) {
+static Status thresholded_relu_expand(Expansion *c) {
   Graph *g = c->graph;
   Value *x = c->node->in[0];
-  Value *alpha = compose_number(c, x, (double)node_float(c->node, "alpha", 1));
-  return compose_done(c, emit(g, "Where", emit(g, "Greater", x, alpha), x, compose_number(c, x, 0)));
+  Value *alpha = expand_number(c, x, (double)node_float(c->node, "alpha", 1));
+  return expand_done(c, emit(g, "Where", emit(g, "Greater", x, alpha), x, expand_number(c, x, 0)));
 }
 
 OPERATOR(thresholded_relu) = {
@@ -29,7 +29,7 @@ OPERATOR(thresholded_relu) = {
     .run = arithmetic_run,
     .own = &(const Arithmetic){thresholded_relu_row, .alpha = 1},
     .grad = GRADIENT(thresholded_relu_grad),
-    .composes = arithmetic_composes,
-    .compose = thresholded_relu_compose,
+    .expands = arithmetic_expands,
+    .expand = thresholded_relu_expand,
     .cases = CASES({"f32[2,3]"}, {"f32[9]:-5..5", "alpha=2.5"}, {"f64[5]:-5..5"}),
 };

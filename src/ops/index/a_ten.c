@@ -18,7 +18,7 @@ static Status want_off(const Node *n, int input, const char *name) {
   return *(const uint8_t *)flag ? node_fail(n, STATUS_UNSUPPORTED_OP, "%s is not supported", name) : STATUS_OK;
 }
 
-static Status embedding_gradient(Compose *c) {
+static Status embedding_gradient(Expansion *c) {
   Node *n = c->node;
   Graph *g = c->graph;
   int64_t one = 1, last = -1;
@@ -38,7 +38,7 @@ static Status embedding_gradient(Compose *c) {
   return STATUS_OK;
 }
 
-static Status a_ten_compose(Compose *c) {
+static Status a_ten_expand(Expansion *c) {
   Node *n = c->node;
   const char *called = node_string(n, "operator", "");
   if (strncmp(called, "aten::", 6) == 0) called += 6;
@@ -56,7 +56,7 @@ OPERATOR(a_ten) = {
     .since = {1},
     .inputs = {2, 6},
     .outputs = {1, 1},
-    .compose = a_ten_compose,
+    .expand = a_ten_expand,
     .cases = CASES({"f32[5,3] v:i64[2,2]=0,4,4,1 i64[]=-1 bool[]=0 bool[]=0", "operator=aten::embedding"},
                    {"f32[5,3] v:i64[3]=2,0,2", "operator=embedding"},
                    {"f32[2,2,3] v:i64[2,2]=0,4,4,1 i64[]=5 i64[]=-1 bool[]=0", "operator=embedding_dense_backward"},

@@ -1,7 +1,7 @@
 /* Compress: the slices along the axis, or the elements of all of x, at which the condition is true. */
-#include "graph/compose.h"
+#include "graph/expansion.h"
 
-static Status compress_compose(Compose *c) {
+static Status compress_expand(Expansion *c) {
   Graph *g = c->graph;
   Value *x = c->node->in[0];
   int axis = 0;
@@ -11,7 +11,7 @@ static Status compress_compose(Compose *c) {
   if (!flat) TRY(node_axis(c->node, node_int(c->node, "axis", 0), x->shape.rank, &axis));
   Value *all = emit_ints(g, (int64_t[]){-1}, 1), *from = flat ? emit(g, "Reshape", x, all) : x;
   Value *kept = emit(g, "Reshape", emit(g, "NonZero", c->node->in[1]), all);
-  return compose_done(c, emit_with(g, "Gather", ATTRS(attr_of_int("axis", axis)), from, kept));
+  return expand_done(c, emit_with(g, "Gather", ATTRS(attr_of_int("axis", axis)), from, kept));
 }
 
 OPERATOR(compress) = {
@@ -19,6 +19,6 @@ OPERATOR(compress) = {
     .since = {9, 11},
     .inputs = {2, 2},
     .flags = OP_ANY_TYPE,
-    .compose = compress_compose,
+    .expand = compress_expand,
     .cases = CASES({"f32[3,2] bool[3]=1,0,1", "axis=0"}, {"f32[3,2] bool[5]=0,1,0,0,1"}),
 };

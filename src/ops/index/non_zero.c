@@ -1,7 +1,7 @@
 /* NonZero: where x is not 0: a column of indices for each place. Computed ahead, since its shape follows from them. */
 #include <string.h>
 
-#include "graph/compose.h"
+#include "graph/expansion.h"
 
 /* -0 is 0. */
 static bool is_set(const void *data, size_t i, DType type, size_t item) {
@@ -11,11 +11,11 @@ static bool is_set(const void *data, size_t i, DType type, size_t item) {
   return memcmp((const char *)data + i * item, zeros, item) != 0;
 }
 
-static Status non_zero_compose(Compose *c) {
-  const Shape *x = compose_shape(c, 0);
+static Status non_zero_expand(Expansion *c) {
+  const Shape *x = expand_shape(c, 0);
   const void *data;
   size_t count, item = dtype_bytes(c->node->in[0]->type), found = 0;
-  if (compose_is_early(c)) return compose_later(c);
+  if (expand_is_early(c)) return expand_later(c);
   TRY(node_contents(c->node, 0, &data));
   if (!shape_count(x, &count)) return STATUS_OUT_OF_MEMORY;
   for (size_t i = 0; i < count; i++) found += is_set(data, i, c->node->in[0]->type, item);
@@ -30,7 +30,7 @@ static Status non_zero_compose(Compose *c) {
   }
   const char *name = graph_fresh_name(c->graph, "const");
   Shape y = SHAPE(x->rank, (Dim)found);
-  return compose_done(c, name ? graph_constant(c->graph, name, DTYPE_INT64, &y, at) : NULL);
+  return expand_done(c, name ? graph_constant(c->graph, name, DTYPE_INT64, &y, at) : NULL);
 }
 
 static Status non_zero_infer(Node *n) {
@@ -45,6 +45,6 @@ OPERATOR(non_zero) = {
     .inputs = {1, 1},
     .flags = OP_ANY_TYPE,
     .infer = non_zero_infer,
-    .compose = non_zero_compose,
+    .expand = non_zero_expand,
     .cases = CASES({"f32[2,2]=1,0,1,1", .no_grad = "positions"}),
 };

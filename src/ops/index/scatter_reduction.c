@@ -35,20 +35,20 @@ Status scatter_infer(const Node *n, ScatterKind *out) {
   return node_fail(n, STATUS_UNSUPPORTED_OP, "it does not reduce %s", dtype_name(type));
 }
 
-bool scatter_composes(const Added *a) {
+bool scatter_expands(const Added *a) {
   const Node with = {.attrs = (Attr *)(uintptr_t)a->attrs, .attr_count = a->attr_count};
   const Value *x = a->in_count ? a->in[0] : NULL;
   return x && dtype_is_float(x->type) && dtype_bytes(x->type) < 4 && scatter_kind(&with) != SCATTER_NONE;
 }
 
-Status scatter_in_float(Compose *c) {
+Status scatter_in_float(Expansion *c) {
   const Node *n = c->node;
   DType type = n->in[0]->type;
   AttrList attrs = {n->attrs, n->attr_count};
   TRY(node_want_type(n, 2, type));
-  Value *x = compose_cast(c, n->in[0], DTYPE_FLOAT32), *updates = compose_cast(c, n->in[2], DTYPE_FLOAT32);
+  Value *x = expand_cast(c, n->in[0], DTYPE_FLOAT32), *updates = expand_cast(c, n->in[2], DTYPE_FLOAT32);
   Value *y = emit_with(c->graph, n->op->name, attrs, x, n->in[1], updates);
-  return compose_done(c, compose_cast(c, y, type));
+  return expand_done(c, expand_cast(c, y, type));
 }
 
 static double reduce_floats(ScatterKind kind, double a, double b) {

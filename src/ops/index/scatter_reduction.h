@@ -1,6 +1,6 @@
 /* Scatter: how an update is combined with existing data; the reductions of ScatterND and ScatterElements. */
 #pragma once
-#include "graph/compose.h"
+#include "graph/expansion.h"
 
 typedef enum ScatterKind {
   SCATTER_NONE,
@@ -20,5 +20,5 @@ void scatter_row(ScatterKind kind, DType type, void *to, const void *from, size_
 /* dData and dUpdates. The operator `gather`, with the node's attributes, reads the latter at the indices `at`. */
 Status scatter_grad(Grad *g, const char *gather, Value *at, AttrList attrs);
 /* Floats of 16 bits and fewer are reduced in float32, and rounded once. */
-bool scatter_composes(const Added *a);
-Status scatter_in_float(Compose *c);
+bool scatter_expands(const Added *a);
+Status scatter_in_float(Expansion *c);

@@ -2,7 +2,7 @@
  * element of x is; and how often each occurs. Computed ahead, since the shapes depend on x. */
 #include <string.h>
 
-#include "graph/compose.h"
+#include "graph/expansion.h"
 #include "graph/work.h"
 #include "kernels/number.h"
 
@@ -110,7 +110,7 @@ static bool group_slices(const Slices *s, bool sorted, Groups *g, Arena *arena, 
   return true;
 }
 
-static Status unique_compose(Compose *c) {
+static Status unique_expand(Expansion *c) {
   Graph *g = c->graph;
   Node *n = c->node;
   Value *x = n->in[0];
@@ -118,14 +118,14 @@ static Status unique_compose(Compose *c) {
   Groups found = {0};
   int axis = 0;
   bool flat = node_attr(n, "axis", ATTR_INT) == NULL;
-  if (compose_is_early(c)) return compose_later(c);
+  if (expand_is_early(c)) return expand_later(c);
   TRY(node_contents(n, 0, &s.data));
   if (!flat) TRY(node_axis(n, node_int(n, "axis", 0), x->shape.rank, &axis));
   if (flat) s.dim = shape_elements(&x->shape);
   else
     s.outer = shape_span(&x->shape, 0, axis), s.dim = (size_t)x->shape.dim[axis],
     s.inner = shape_span(&x->shape, axis + 1, x->shape.rank);
-  TRY(work_compose(n, ELEMENT * (double)s.dim * (1 + (double)s.outer * (double)s.inner)));
+  TRY(work_expand(n, ELEMENT * (double)s.dim * (1 + (double)s.outer * (double)s.inner)));
   Arena scratch = {.brief = true};
   bool grouped = group_slices(&s, node_int(n, "sorted", 1) != 0, &found, g->arena, &scratch);
   arena_free(&scratch);
@@ -133,7 +133,7 @@ static Status unique_compose(Compose *c) {
   const int64_t *lists[] = {found.first, found.group, found.count};
   for (int i = 1; i < n->out_count; i++) c->out[i] = emit_ints(g, lists[i - 1], (int)(i == 2 ? s.dim : found.groups));
   Value *from = flat ? emit(g, "Reshape", x, emit_ints(g, (int64_t[]){-1}, 1)) : x;
-  return compose_done(
+  return expand_done(
       c, emit_with(g, "Gather", ATTRS(attr_of_int("axis", axis)), from, emit_ints(g, found.first, (int)found.groups)));
 }
 
@@ -162,7 +162,7 @@ OPERATOR(unique) = {
     .outputs = {1, 4},
     .flags = OP_ANY_TYPE,
     .infer = unique_infer,
-    .compose = unique_compose,
+    .expand = unique_expand,
     .cases = CASES({"f32[6]=2,1,1,3,4,3", "", 0, 4, "constant"}, {"f32[6]=2,1,1,3,4,3", "sorted=0", 0, 4, "constant"},
                    {"i64[3,3]=1,0,0,1,0,0,2,3,4", "axis=0", 0, 4, "constant"},
                    {"u8[2,4,2]=1,1,0,1,2,1,0,1,1,1,0,1,2,1,0,1", "axis=1", 0, 4, "constant"}),

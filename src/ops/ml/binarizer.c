@@ -1,12 +1,12 @@
 /* Binarizer: 1 where x is above the threshold, else 0, in x's type. */
-#include "graph/compose.h"
+#include "graph/expansion.h"
 
-static Status binarizer_compose(Compose *c) {
+static Status binarizer_expand(Expansion *c) {
   Value *x = c->node->in[0];
   float threshold = node_float(c->node, "threshold", 0);
-  Value *wide = x->type == DTYPE_FLOAT64 ? x : compose_cast(c, x, DTYPE_FLOAT32);
-  Value *above = emit(c->graph, "Greater", wide, compose_number(c, wide, threshold));
-  return compose_done(c, emit_with(c->graph, "Cast", ATTRS(attr_of_int("to", x->type)), above));
+  Value *wide = x->type == DTYPE_FLOAT64 ? x : expand_cast(c, x, DTYPE_FLOAT32);
+  Value *above = emit(c->graph, "Greater", wide, expand_number(c, wide, threshold));
+  return expand_done(c, emit_with(c->graph, "Cast", ATTRS(attr_of_int("to", x->type)), above));
 }
 
 OPERATOR(binarizer) = {
@@ -15,6 +15,6 @@ OPERATOR(binarizer) = {
     .since = {1},
     .inputs = {1, 1},
     .flags = OP_ANY_TYPE,
-    .compose = binarizer_compose,
+    .expand = binarizer_expand,
     .cases = CASES({"f32[3,4]", "threshold=0.5"}, {"v:i64[3]=-1,0,1"}, {"v:f64[3]=-1,0,1", "threshold=-0.5"}),
 };

@@ -5,15 +5,15 @@
 #include "kernels/select.h"
 #include "ops/ml/map_halves.h"
 
-static Status cast_map_compose(Compose *c) {
+static Status cast_map_expand(Expansion *c) {
   static const char *const types[] = {"TO_FLOAT", "TO_STRING", "TO_INT64"};
   static const DType to[] = {DTYPE_FLOAT32, DTYPE_STRING, DTYPE_INT64};
   Value *in[2];
   int type;
   TRY(map_halves(c, &in[0], &in[1]));
   TRY(node_choice(c->node, "cast_to", types[0], types, 3, &type));
-  if (!(in[1] = compose_cast(c, in[1], to[type]))) return c->graph->error->status;
-  return compose_done(
+  if (!(in[1] = expand_cast(c, in[1], to[type]))) return c->graph->error->status;
+  return expand_done(
       c, emit_first(c->graph, "ai.onnx.ml.CastMap", (AttrList){c->node->attrs, c->node->attr_count}, in, 2));
 }
 
@@ -66,7 +66,7 @@ OPERATOR(cast_map) = {
     .flags = OP_ANY_TYPE | OP_STRINGS | OP_SEQUENCES,
     .infer = cast_map_infer,
     .run = cast_map_run,
-    .compose = cast_map_compose,
-    .composes = map_is_whole,
+    .expand = cast_map_expand,
+    .expands = map_is_whole,
     .cases = CASES({"v:i64[3]=5,1,3 v:i64[3]=1,2,3"}, {"v:i64[3]=5,1,-3 v:i64[3]=1,2,3", "map_form=SPARSE max_map=4"}),
 };

@@ -12,7 +12,7 @@ Status class_labels_read(const Node *n, const char *ints, const char *strings, C
   return STATUS_OK;
 }
 
-Value *class_labels_constant(Compose *c, const ClassLabels *labels) {
+Value *class_labels_constant(Expansion *c, const ClassLabels *labels) {
   Shape shape = SHAPE((Dim)labels->count);
   return strings_constant(c, labels->type, &shape, labels->data);
 }

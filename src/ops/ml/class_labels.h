@@ -11,6 +11,6 @@ typedef struct ClassLabels {
 /* Refuses a node that has neither, or both, or no label. */
 Status class_labels_read(const Node *n, const char *ints, const char *strings, ClassLabels *out);
 /* All of them as a constant. */
-Value *class_labels_constant(Compose *c, const ClassLabels *labels);
+Value *class_labels_constant(Expansion *c, const ClassLabels *labels);
 /* Label `which` as element `at` of y. */
 void class_labels_put(const ClassLabels *labels, void *y, size_t at, size_t which);

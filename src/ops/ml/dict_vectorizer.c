@@ -4,10 +4,10 @@
 #include "ops/ml/lookup.h"
 #include "ops/ml/map_halves.h"
 
-static Status dict_vectorizer_compose(Compose *c) {
+static Status dict_vectorizer_expand(Expansion *c) {
   Value *in[2];
   TRY(map_halves(c, &in[0], &in[1]));
-  return compose_done(
+  return expand_done(
       c, emit_first(c->graph, "ai.onnx.ml.DictVectorizer", (AttrList){c->node->attrs, c->node->attr_count}, in, 2));
 }
 
@@ -45,7 +45,7 @@ OPERATOR(dict_vectorizer) = {
     .flags = OP_ANY_TYPE | OP_STRINGS | OP_SEQUENCES,
     .infer = dict_vectorizer_infer,
     .run = dict_vectorizer_run,
-    .compose = dict_vectorizer_compose,
-    .composes = map_is_whole,
+    .expand = dict_vectorizer_expand,
+    .expands = map_is_whole,
     .cases = CASES({"v:i64[3]=5,1,9 v:i64[3]=1,2,3", "int64_vocabulary=[1,2,5]"}),
 };

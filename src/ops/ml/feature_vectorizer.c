@@ -3,7 +3,7 @@
 #include "ops/ml/linear.h"
 
 /* Filled with 0 as far as it may be necessary, then cut off. */
-static Value *as_wide(Compose *c, Value *x, int64_t width) {
+static Value *as_wide(Expansion *c, Value *x, int64_t width) {
   static const int64_t columns = 1, start = 0;
   Dim came = x->shape.dim[1];
   if (came == width) return x;
@@ -14,7 +14,7 @@ static Value *as_wide(Compose *c, Value *x, int64_t width) {
               emit_ints(c->graph, &columns, 1));
 }
 
-static Status feature_vectorizer_compose(Compose *c) {
+static Status feature_vectorizer_expand(Expansion *c) {
   const Node *n = c->node;
   static const int64_t row[] = {0, -1}, one_row[] = {1, -1};
   int count;
@@ -26,11 +26,11 @@ static Status feature_vectorizer_compose(Compose *c) {
     const Shape *x = &n->in[i]->shape;
     TRY(node_want_rank(n, i, 1, RANK_MAX));
     if (widths[i] < 0) return node_invalid(n, "inputdimensions has %lld", (long long)widths[i]);
-    Value *flat = compose_cast(c, n->in[i], DTYPE_FLOAT32);
+    Value *flat = expand_cast(c, n->in[i], DTYPE_FLOAT32);
     if (x->rank != 2) flat = emit(c->graph, "Reshape", flat, emit_ints(c->graph, x->rank == 1 ? one_row : row, 2));
     parts[i] = flat ? as_wide(c, flat, widths[i]) : NULL;
   }
-  return compose_done(c, emit_first(c->graph, "Concat", ATTRS(attr_of_int("axis", 1)), parts, n->in_count));
+  return expand_done(c, emit_first(c->graph, "Concat", ATTRS(attr_of_int("axis", 1)), parts, n->in_count));
 }
 
 OPERATOR(feature_vectorizer) = {
@@ -39,6 +39,6 @@ OPERATOR(feature_vectorizer) = {
     .since = {1},
     .inputs = {1, -1},
     .flags = OP_ANY_TYPE,
-    .compose = feature_vectorizer_compose,
+    .expand = feature_vectorizer_expand,
     .cases = CASES({"f32[3,2] i64[3,1]", "inputdimensions=[2,1]"}, {"f32[3] f32[1,2]", "inputdimensions=[4,1]"}),
 };

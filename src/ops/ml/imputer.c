@@ -3,10 +3,10 @@
 #include <math.h>
 
 #include "graph/strings.h"
-#include "graph/compose.h"
+#include "graph/expansion.h"
 
 /* The numbers that take the places, as x has its features. */
-static Value *imputed(Compose *c, bool floats, const Attr *values) {
+static Value *imputed(Expansion *c, bool floats, const Attr *values) {
   const Node *n = c->node;
   const Shape *x = &n->in[0]->shape;
   Dim features = x->dim[x->rank - 1];
@@ -17,18 +17,18 @@ static Value *imputed(Compose *c, bool floats, const Attr *values) {
   Shape shape = values->count == 1 ? (Shape){0} : SHAPE(values->count);
   Value *v = strings_constant(c, floats ? DTYPE_FLOAT32 : DTYPE_INT64, &shape,
                               floats ? (const void *)values->floats : values->ints);
-  return v ? compose_cast(c, v, n->in[0]->type) : NULL;
+  return v ? expand_cast(c, v, n->in[0]->type) : NULL;
 }
 
-static Value *is_replaced(Compose *c, bool floats) {
+static Value *is_replaced(Expansion *c, bool floats) {
   Value *x = c->node->in[0];
   float replaced = node_float(c->node, "replaced_value_float", 0);
   if (floats && isnan(replaced)) return emit(c->graph, "IsNaN", x);
   Value *v = floats ? emit_float(c->graph, replaced) : emit_int(c->graph, node_int(c->node, "replaced_value_int64", 0));
-  return emit(c->graph, "Equal", x, v ? compose_cast(c, v, x->type) : NULL);
+  return emit(c->graph, "Equal", x, v ? expand_cast(c, v, x->type) : NULL);
 }
 
-static Status imputer_compose(Compose *c) {
+static Status imputer_expand(Expansion *c) {
   const Node *n = c->node;
   TRY(node_want_rank(n, 0, 1, RANK_MAX));
   bool floats = dtype_is_float(n->in[0]->type);
@@ -38,7 +38,7 @@ static Status imputer_compose(Compose *c) {
     return node_invalid(n, "it has no %s for an input of %s", floats ? "imputed_value_floats" : "imputed_value_int64s",
                         dtype_name(n->in[0]->type));
   Value *by = imputed(c, floats, values);
-  return by ? compose_done(c, emit(c->graph, "Where", is_replaced(c, floats), by, n->in[0])) : c->graph->error->status;
+  return by ? expand_done(c, emit(c->graph, "Where", is_replaced(c, floats), by, n->in[0])) : c->graph->error->status;
 }
 
 OPERATOR(imputer) = {
@@ -47,7 +47,7 @@ OPERATOR(imputer) = {
     .since = {1},
     .inputs = {1, 1},
     .flags = OP_ANY_TYPE,
-    .compose = imputer_compose,
+    .expand = imputer_expand,
     .cases = CASES({"v:f32[2,3]=1,7,3,7,5,6", "imputed_value_floats=[10.0,20.0,30.0] replaced_value_float=7.0",
                     .no_grad = "a difference makes a replaced number another one"},
                    {"f32[2,3]", "imputed_value_floats=[10.0] replaced_value_float=7.0"},

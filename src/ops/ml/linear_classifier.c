@@ -6,7 +6,7 @@
 #include "ops/ml/post_transform.h"
 
 /* (N) from 0: which class. */
-static Value *best_class(Compose *c, Value *scores, bool single) {
+static Value *best_class(Expansion *c, Value *scores, bool single) {
   Graph *g = c->graph;
   static const int64_t columns = 1, flat = -1;
   if (!single) return emit_with(g, "ArgMax", ATTRS(attr_of_int("axis", columns), attr_of_int("keepdims", 0)), scores);
@@ -15,7 +15,7 @@ static Value *best_class(Compose *c, Value *scores, bool single) {
 }
 
 /* 1 - score beside the score, as ONNX Runtime has it whatever the post transform. */
-static Value *both_classes(Compose *c, Value *score) {
+static Value *both_classes(Expansion *c, Value *score) {
   return emit_with(c->graph, "Concat", ATTRS(attr_of_int("axis", 1)),
                    emit(c->graph, "Sub", emit_float(c->graph, 1), score), score);
 }
@@ -34,7 +34,7 @@ static Attr second_half(const Attr *floats) {
   return half;
 }
 
-static Status linear_classifier_compose(Compose *c) {
+static Status linear_classifier_expand(Expansion *c) {
   const Node *n = c->node;
   const Attr *w = node_attr(n, "coefficients", ATTR_FLOATS), *b = node_attr(n, "intercepts", ATTR_FLOATS);
   Attr halves[2];
@@ -66,7 +66,7 @@ OPERATOR(linear_classifier) = {
     .inputs = {1, 1},
     .outputs = {1, 2},
     .flags = OP_ANY_TYPE | OP_STRINGS,
-    .compose = linear_classifier_compose,
+    .expand = linear_classifier_expand,
     .cases = CASES({"f32[4,2]",
                     "coefficients=[0.5,-2.0,1.0,3.0,-1.0,1.0] intercepts=[0.25,0.5,0.75] classlabels_ints=[3,5,7] "
                     "post_transform=SOFTMAX",

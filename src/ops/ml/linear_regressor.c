@@ -2,7 +2,7 @@
 #include "ops/ml/linear.h"
 #include "ops/ml/post_transform.h"
 
-static Status linear_regressor_compose(Compose *c) {
+static Status linear_regressor_expand(Expansion *c) {
   const Node *n = c->node;
   int64_t targets = node_int(n, "targets", 1);
   const Attr *intercepts = node_attr(n, "intercepts", ATTR_FLOATS);
@@ -11,7 +11,7 @@ static Status linear_regressor_compose(Compose *c) {
   bool single = targets == 1; /* ONNX Runtime leaves one score as it is, but for PROBIT */
   Value *scores = linear_scores(c, targets, node_attr(n, "coefficients", ATTR_FLOATS),
                                 intercepts && intercepts->count == targets ? intercepts : NULL);
-  return compose_done(c, single && how != POST_PROBIT ? scores : post_transform_emit(c, how, scores));
+  return expand_done(c, single && how != POST_PROBIT ? scores : post_transform_emit(c, how, scores));
 }
 
 OPERATOR(linear_regressor) = {
@@ -20,7 +20,7 @@ OPERATOR(linear_regressor) = {
     .since = {1},
     .inputs = {1, 1},
     .flags = OP_ANY_TYPE,
-    .compose = linear_regressor_compose,
+    .expand = linear_regressor_expand,
     .cases = CASES({"f32[3,2]", "coefficients=[0.5,-2.0] intercepts=[0.25]"},
                    {"f32[3,2]", "coefficients=[0.5,-2.0,1.0,3.0] targets=2 post_transform=SOFTMAX"},
                    {"f32[2,2]:0.05..0.3", "coefficients=[0.5,1.0,1.0,0.5] targets=2 post_transform=PROBIT"},

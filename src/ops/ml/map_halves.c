@@ -3,7 +3,7 @@
 
 bool map_is_whole(const Added *a) { return a->in_count == 1; }
 
-Status map_halves(const Compose *c, Value **keys, Value **values) {
+Status map_halves(const Expansion *c, Value **keys, Value **values) {
   const Node *n = c->node;
   TRY(sequence_want(n, 0));
   const Value *map = n->in[0];

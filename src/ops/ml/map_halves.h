@@ -1,9 +1,9 @@
 /* Map halves: a map as its keys and its values, two tensors of one dimension. */
 #pragma once
 #include "graph/sequence.h"
-#include "graph/compose.h"
+#include "graph/expansion.h"
 
 /* Whether an operator's input is a map still, and not its halves. */
 bool map_is_whole(const Added *a);
 /* The halves of input 0; a sentence where it is none. */
-Status map_halves(const Compose *c, Value **keys, Value **values);
+Status map_halves(const Expansion *c, Value **keys, Value **values);

@@ -50,12 +50,12 @@ void post_transform_row(PostTransform how, float *scores, size_t count) {
 
 /* ---- as nodes ---- */
 
-static Value *emit_scaled(Compose *c, Value *x, float scale, float shift) {
+static Value *emit_scaled(Expansion *c, Value *x, float scale, float shift) {
   Value *y = emit(c->graph, "Mul", x, emit_float(c->graph, scale));
   return shift == 0 ? y : emit(c->graph, "Add", y, emit_float(c->graph, shift));
 }
 
-static Value *emit_probit(Compose *c, Value *x) {
+static Value *emit_probit(Expansion *c, Value *x) {
   Graph *g = c->graph;
   Value *y = emit_scaled(c, x, 2, -1);
   Value *l = emit(g, "Log", emit(g, "Sub", emit_float(g, 1), emit(g, "Mul", y, y)));
@@ -64,17 +64,17 @@ static Value *emit_probit(Compose *c, Value *x) {
   return emit_scaled(c, emit(g, "Mul", emit(g, "Sign", y), emit(g, "Sqrt", emit(g, "Sub", root, v))), 1.41421356f, 0);
 }
 
-static Value *emit_softmax_zero(Compose *c, Value *x) {
+static Value *emit_softmax_zero(Expansion *c, Value *x) {
   Graph *g = c->graph;
   static const int64_t last = -1;
-  Value *max = compose_reduce(c, "ReduceMax", x, &last, 1, true);
+  Value *max = expand_reduce(c, "ReduceMax", x, &last, 1, true);
   Value *counts = emit(g, "Greater", emit(g, "Abs", x), emit_float(g, NEXT_TO_0));
   Value *e = emit(g, "Exp", emit(g, "Sub", x, max));
-  Value *sum = compose_reduce(c, "ReduceSum", emit(g, "Where", counts, e, emit_float(g, 0)), &last, 1, true);
+  Value *sum = expand_reduce(c, "ReduceSum", emit(g, "Where", counts, e, emit_float(g, 0)), &last, 1, true);
   return emit(g, "Div", emit(g, "Where", counts, e, emit(g, "Mul", x, emit(g, "Exp", emit(g, "Neg", max)))), sum);
 }
 
-Value *post_transform_emit(Compose *c, PostTransform how, Value *scores) {
+Value *post_transform_emit(Expansion *c, PostTransform how, Value *scores) {
   switch (how) {
     case POST_SOFTMAX: return emit_with(c->graph, "Softmax", ATTRS(attr_of_int("axis", -1)), scores);
     case POST_LOGISTIC: return emit(c->graph, "Sigmoid", scores);

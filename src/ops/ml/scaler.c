@@ -1,7 +1,7 @@
 /* Scaler: y = (x - offset) · scale, both one number or one for each feature. */
-#include "graph/compose.h"
+#include "graph/expansion.h"
 
-static Value *numbers(Compose *c, const Attr *a) {
+static Value *numbers(Expansion *c, const Attr *a) {
   Shape shape = SHAPE(a->count);
   return a->count == 1 ? emit_float(c->graph, a->floats[0]) : emit_floats(c->graph, a->floats, &shape);
 }
@@ -16,13 +16,13 @@ static Status check(const Node *n, const char *name, const Attr **out) {
                       (long long)features);
 }
 
-static Status scaler_compose(Compose *c) {
+static Status scaler_expand(Expansion *c) {
   const Attr *offset, *scale;
   TRY(node_want_rank(c->node, 0, 1, RANK_MAX));
   TRY(check(c->node, "offset", &offset));
   TRY(check(c->node, "scale", &scale));
-  Value *x = compose_cast(c, c->node->in[0], DTYPE_FLOAT32);
-  return compose_done(c, emit(c->graph, "Mul", emit(c->graph, "Sub", x, numbers(c, offset)), numbers(c, scale)));
+  Value *x = expand_cast(c, c->node->in[0], DTYPE_FLOAT32);
+  return expand_done(c, emit(c->graph, "Mul", emit(c->graph, "Sub", x, numbers(c, offset)), numbers(c, scale)));
 }
 
 OPERATOR(scaler) = {
@@ -31,6 +31,6 @@ OPERATOR(scaler) = {
     .since = {1},
     .inputs = {1, 1},
     .flags = OP_ANY_TYPE,
-    .compose = scaler_compose,
+    .expand = scaler_expand,
     .cases = CASES({"f32[3,2]", "offset=[0.5,-2.0] scale=[3.0,0.25]"}, {"i64[3,2]", "offset=[0.5] scale=[3.0]"}),
 };

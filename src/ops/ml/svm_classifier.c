@@ -3,7 +3,7 @@
  * ONNX Runtime's rules for two classes. */
 #include <math.h>
 
-#include "graph/compose.h"
+#include "graph/expansion.h"
 #include "graph/work.h"
 #include "ops/ml/class_labels.h"
 #include "ops/ml/post_transform.h"
@@ -223,13 +223,13 @@ static double svm_classifier_work(const Node *n) {
 }
 
 /* Other numbers are computed in float32. */
-static bool svm_classifier_composes(const Added *a) {
+static bool svm_classifier_expands(const Added *a) {
   return a->in_count && a->in[0] && a->in[0]->type != DTYPE_FLOAT32;
 }
 
-static Status svm_classifier_compose(Compose *c) {
+static Status svm_classifier_expand(Expansion *c) {
   const Node *n = c->node;
-  Value *x = compose_cast(c, n->in[0], DTYPE_FLOAT32);
+  Value *x = expand_cast(c, n->in[0], DTYPE_FLOAT32);
   Node *same = emit_node(c->graph, "ai.onnx.ml.SVMClassifier", (AttrList){n->attrs, n->attr_count}, &x, 1, n->out_count,
                          NULL);
   for (int i = 0; same && i < n->out_count; i++) c->out[i] = same->out[i];
@@ -245,8 +245,8 @@ OPERATOR(svm_classifier) = {
     .flags = OP_ANY_TYPE | OP_STRINGS,
     .infer = svm_classifier_infer,
     .run = svm_classifier_run,
-    .composes = svm_classifier_composes,
-    .compose = svm_classifier_compose,
+    .expands = svm_classifier_expands,
+    .expand = svm_classifier_expand,
     .work = svm_classifier_work,
     .cases = CASES({"f32[5,2]",
                     "vectors_per_class=[1,1] support_vectors=[0.5,1.0,-1.0,0.25] coefficients=[2.0,-1.0] rho=[0.5] "

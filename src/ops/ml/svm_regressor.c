@@ -1,6 +1,6 @@
 /* SVMRegressor: y = Σ coefficient · K(x, support vector) + rho; of a one-class model 1 where that is above 0, else -1.
  */
-#include "graph/compose.h"
+#include "graph/expansion.h"
 #include "kernels/rows.h"
 #include "ops/ml/support_vectors.h"
 #include "threads.h"

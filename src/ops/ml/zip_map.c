@@ -4,7 +4,7 @@
 #include "ops/ml/class_labels.h"
 #include "ops/ml/linear.h"
 
-static Status zip_map_compose(Compose *c) {
+static Status zip_map_expand(Expansion *c) {
   ClassLabels labels;
   TRY(class_labels_read(c->node, "classlabels_int64s", "classlabels_strings", &labels));
   Value *scores = linear_rows(c);
@@ -12,9 +12,9 @@ static Status zip_map_compose(Compose *c) {
   if (dim_is_number(scores->shape.dim[1]) && (size_t)scores->shape.dim[1] != labels.count)
     return node_invalid(c->node, "it has %zu class labels for %lld scores", labels.count,
                         (long long)scores->shape.dim[1]);
-  if (!c->graph->waiting.allowed) return compose_done(c, scores);
+  if (!c->graph->waiting.allowed) return expand_done(c, scores);
   Value *keys = class_labels_constant(c, &labels);
-  return compose_done(c, keys ? sequence_new(c->node, DTYPE_FLOAT32, (Value *[]){keys, scores}, 2) : NULL);
+  return expand_done(c, keys ? sequence_new(c->node, DTYPE_FLOAT32, (Value *[]){keys, scores}, 2) : NULL);
 }
 
 OPERATOR(zip_map) = {
@@ -23,5 +23,5 @@ OPERATOR(zip_map) = {
     .since = {1},
     .inputs = {1, 1},
     .flags = OP_ANY_TYPE,
-    .compose = zip_map_compose,
+    .expand = zip_map_expand,
 };

@@ -2,7 +2,7 @@
  * dx = dy·b^-beta - 2·alpha·beta / size·x·Σ dy·y / b over the channels around which x lies. */
 #include "kernels/float_power.h"
 #include "kernels/vector_math.h"
-#include "graph/compose.h"
+#include "graph/expansion.h"
 #include "graph/work.h"
 #include "threads.h"
 
@@ -81,7 +81,7 @@ static Value *mean_around(Graph *g, const Lrn *p, Value *x, Value *v, int64_t be
   AttrList pool = ATTRS(attr_of_ints("kernel_shape", window, 2), attr_of_ints("pads", pads, 4),
                         attr_of_int("count_include_pad", 1));
   Size sizes[] = {SIZE_NUMBER(0), SIZE_NUMBER(1), SIZE_DIM(x, 1), SIZE_NUMBER(-1)};
-  Value *flat = compose_reshape(&(Compose){.graph = g}, v, sizes, 4);
+  Value *flat = expand_reshape(&(Expansion){.graph = g}, v, sizes, 4);
   return emit(g, "Reshape", emit_with(g, "AveragePool", pool, flat), emit_shape(g, x));
 }
 

@@ -1,15 +1,15 @@
 /* SkipSimplifiedLayerNormalization (com.microsoft): SimplifiedLayerNormalization of input + skip (+ bias), scaled by
  * gamma. */
-#include "graph/compose.h"
+#include "graph/expansion.h"
 
-static Status skip_simplified_layer_normalization_compose(Compose *c) {
+static Status skip_simplified_layer_normalization_expand(Expansion *c) {
   Graph *g = c->graph;
   const Node *n = c->node;
   Value *sum = emit(g, "Add", n->in[0], n->in[1]);
   if (has_in(n, 3)) sum = emit(g, "Add", sum, n->in[3]);
   AttrList attrs = ATTRS(attr_of_int("axis", -1), attr_of_float("epsilon", node_float(n, "epsilon", 1e-12f)));
   if (n->out_count > 3) c->out[3] = sum;
-  return compose_done(c, emit_with(g, "SimplifiedLayerNormalization", attrs, sum, n->in[2]));
+  return expand_done(c, emit_with(g, "SimplifiedLayerNormalization", attrs, sum, n->in[2]));
 }
 
 OPERATOR(skip_simplified_layer_normalization) = {
@@ -20,6 +20,6 @@ OPERATOR(skip_simplified_layer_normalization) = {
     .outputs = {1, 4},
     .scales = 4,
     .biases = 8,
-    .compose = skip_simplified_layer_normalization_compose,
+    .expand = skip_simplified_layer_normalization_expand,
     .cases = CASES({"f32[2,3,6] f32[2,3,6] f32[6]", "epsilon=0.1"}, {"f32[2,3,6] f32[3,6] f32[6] f32[6]"}),
 };

@@ -1,9 +1,9 @@
 /* LpPool: y = (Σ |x|^p)^(1/p) over each window. */
 #include <string.h>
 
-#include "graph/compose.h"
+#include "graph/expansion.h"
 
-static Status lp_pool_compose(Compose *c) {
+static Status lp_pool_expand(Expansion *c) {
   Graph *g = c->graph;
   Value *x = c->node->in[0];
   Node *n = c->node;
@@ -18,15 +18,15 @@ static Status lp_pool_compose(Compose *c) {
     if (strcmp(n->attrs[i].name, "p") != 0) attrs[count++] = n->attrs[i];
   attrs[count++] = attr_of_int("count_include_pad", 1);
   Value *mean = emit_with(g, "AveragePool", ((AttrList){attrs, count}),
-                          emit(g, "Pow", emit(g, "Abs", x), compose_number(c, x, p)));
-  return compose_done(c, emit(g, "Pow", emit(g, "Mul", mean, compose_number(c, x, size)), compose_number(c, x, 1 / p)));
+                          emit(g, "Pow", emit(g, "Abs", x), expand_number(c, x, p)));
+  return expand_done(c, emit(g, "Pow", emit(g, "Mul", mean, expand_number(c, x, size)), expand_number(c, x, 1 / p)));
 }
 
 OPERATOR(lp_pool) = {
     .name = "LpPool",
     .since = {1, 2, 11, 18, 22},
     .inputs = {1, 1},
-    .compose = lp_pool_compose,
+    .expand = lp_pool_expand,
     .cases = CASES({"f32[1,2,5,7]", "kernel_shape=[3,2] strides=[2,1]"},
                    {"f32[1,2,5,4]", "kernel_shape=[2,2] p=3 pads=[0,1,0,1]"}),
 };

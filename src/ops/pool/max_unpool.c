@@ -1,13 +1,13 @@
 /* MaxUnpool: zeros, except for the largest of each window, which go back to where MaxPool's Indices say they were. */
-#include "graph/compose.h"
+#include "graph/expansion.h"
 #include "ops/conv/window.h"
 
 /* The shape that MaxPool with these attributes was given, if no window was cut off: (x - 1) · stride + kernel - pads.
  */
-static Status shape_before(Compose *c, Value **shape) {
+static Status shape_before(Expansion *c, Value **shape) {
   Graph *g = c->graph;
   const Node *n = c->node;
-  Shape y = *compose_shape(c, 0);
+  Shape y = *expand_shape(c, 0);
   int64_t more[3];
   WindowAttrs w;
   TRY(window_attrs(n, y.rank - 2, NULL, &w));
@@ -28,10 +28,10 @@ static Status shape_before(Compose *c, Value **shape) {
   return STATUS_OK;
 }
 
-static Status max_unpool_compose(Compose *c) {
+static Status max_unpool_expand(Expansion *c) {
   Graph *g = c->graph;
   Node *n = c->node;
-  Value *x = n->in[0], *shape = compose_in(c, 2);
+  Value *x = n->in[0], *shape = expand_in(c, 2);
   TRY(node_want_float(n, 0));
   TRY(node_want_type(n, 1, DTYPE_INT64));
   TRY(node_want_rank(n, 0, 3, 5));
@@ -39,14 +39,14 @@ static Status max_unpool_compose(Compose *c) {
   Value *flat = emit_ints(g, (int64_t[]){-1}, 1);
   Value *zeros = emit(g, "Reshape", emit(g, "ConstantOfShape", shape), flat);
   Value *y = emit(g, "ScatterElements", zeros, emit(g, "Reshape", n->in[1], flat), emit(g, "Reshape", x, flat));
-  return compose_done(c, emit(g, "Reshape", y, shape));
+  return expand_done(c, emit(g, "Reshape", y, shape));
 }
 
 OPERATOR(max_unpool) = {
     .name = "MaxUnpool",
     .since = {9, 11, 22},
     .inputs = {2, 3},
-    .compose = max_unpool_compose,
+    .expand = max_unpool_expand,
     .cases = CASES({"f32[1,1,2,2] v:i64[1,1,2,2]=5,7,13,15", "kernel_shape=[2,2] strides=[2,2]"},
                    {"f32[1,2,2] v:i64[1,2,2]=1,2,5,9 i64[3]=1,2,5", "kernel_shape=[2] strides=[2]"}),
 };

@@ -6,7 +6,7 @@
  * A letter twice in one operand is its diagonal; a letter of one operand that nobody wants is summed before. */
 #include <string.h>
 
-#include "graph/compose.h"
+#include "graph/expansion.h"
 
 enum { OPERANDS = 8, ELLIPSIS = 52 }; /* dims of an ellipsis are letters from ELLIPSIS on, the last dim first */
 typedef struct Term {
@@ -52,7 +52,7 @@ static int ellipsis_dims(const char *s, int rank) {
   return there && rank > 0 ? rank : 0;
 }
 
-static Status malformed(Compose *c, const char *equation) {
+static Status malformed(Expansion *c, const char *equation) {
   return node_invalid(c->node, "the equation '%.80s' does not fit its inputs", equation);
 }
 
@@ -70,11 +70,11 @@ static bool implicit_output(const Factor *f, int count, int most_dims, Term *out
   return fits;
 }
 
-static Status parse(Compose *c, const char *equation, Factor *f, Term *out) {
+static Status parse(Expansion *c, const char *equation, Factor *f, Term *out) {
   const char *s = equation;
   int count = c->node->in_count, most = 0;
   for (int i = 0; i < count; i++) {
-    int rank = compose_shape(c, i)->rank, dims = ellipsis_dims(s, rank);
+    int rank = expand_shape(c, i)->rank, dims = ellipsis_dims(s, rank);
     f[i].value = c->node->in[i];
     most = dims > most ? dims : most;
     if (!(s = read_term(s, dims, &f[i].term)) || f[i].term.rank != rank || (*s == ',') != (i < count - 1))
@@ -93,31 +93,31 @@ static void drop(Term *t, int place) {
   t->rank--;
 }
 
-static void sum_place(Compose *c, Factor *f, int place) {
-  f->value = compose_reduce(c, "ReduceSum", f->value, (int64_t[]){place}, 1, false);
+static void sum_place(Expansion *c, Factor *f, int place) {
+  f->value = expand_reduce(c, "ReduceSum", f->value, (int64_t[]){place}, 1, false);
   drop(&f->term, place);
 }
 
 /* x·(i = j) summed over j, for places i < j of one letter. */
-static void take_diagonals(Compose *c, Factor *f) {
+static void take_diagonals(Expansion *c, Factor *f) {
   for (int j = 1; j < f->term.rank; j++) {
     int i = place_of(&f->term, f->term.letter[j]);
     if (i == j) continue;
     Graph *g = c->graph;
     int64_t column[RANK_MAX + 1] = {-1};
     for (int k = 1; k < j - i + 1; k++) column[k] = 1;
-    Value *at = compose_range(c, compose_dim(c, f->value, i, false));
+    Value *at = expand_range(c, expand_dim(c, f->value, i, false));
     for (int k = 1; k < f->term.rank - j; k++) column[j - i + k] = 1;
     Value *rows = emit(g, "Reshape", at, emit_ints(g, column, f->term.rank - i)),
           *columns = emit(g, "Reshape", at, emit_ints(g, (int64_t[]){-1, 1, 1, 1, 1, 1, 1, 1}, f->term.rank - j));
     f->value = emit(g, "Mul", f->value,
-                    compose_cast(c, emit(g, "Equal", rows, columns), f->value ? f->value->type : DTYPE_FLOAT32));
+                    expand_cast(c, emit(g, "Equal", rows, columns), f->value ? f->value->type : DTYPE_FLOAT32));
     sum_place(c, f, j--);
   }
 }
 
 /* Brings the dims into the order of `to`, which holds the same letters. */
-static void arrange(Compose *c, Factor *f, const Term *to) {
+static void arrange(Expansion *c, Factor *f, const Term *to) {
   int64_t perm[RANK_MAX];
   bool moves = false;
   for (int i = 0; i < to->rank; i++) {
@@ -135,7 +135,7 @@ static Dim dim_of(const Factor *f, int letter) {
 }
 
 /* A stretched letter: 1 against n. A dim of an ellipsis that is not known yet may be that 1. */
-static void stretch(Compose *c, Factor *f, const Factor *other) {
+static void stretch(Expansion *c, Factor *f, const Factor *other) {
   Size sizes[RANK_MAX];
   bool stretches = false;
   for (int i = 0; i < f->term.rank; i++) {
@@ -145,11 +145,11 @@ static void stretch(Compose *c, Factor *f, const Factor *other) {
     sizes[i] = may ? SIZE_DIM(other->value, at) : SIZE_NUMBER(1);
     stretches |= may;
   }
-  if (stretches) f->value = emit(c->graph, "Expand", f->value, compose_sizes(c, NULL, sizes, f->term.rank));
+  if (stretches) f->value = emit(c->graph, "Expand", f->value, expand_sizes(c, NULL, sizes, f->term.rank));
 }
 
 /* batch dims stay, rows and columns are merged: (batch…, rows, columns) */
-static Value *as_matrices(Compose *c, Factor *f, const Term *batch, const Term *rows, const Term *columns) {
+static Value *as_matrices(Expansion *c, Factor *f, const Term *batch, const Term *rows, const Term *columns) {
   Term to = *batch;
   for (int i = 0; i < rows->rank; i++) push(&to, rows->letter[i]);
   for (int i = 0; i < columns->rank; i++) push(&to, columns->letter[i]);
@@ -159,10 +159,10 @@ static Value *as_matrices(Compose *c, Factor *f, const Term *batch, const Term *
   for (int i = 0; i < rank; i++) sizes[i] = SIZE_DIM(f->value, i);
   sizes[rank] = rows->rank ? (Size){f->value, rank, rows->rank, 1, 0} : SIZE_NUMBER(1);
   sizes[rank + 1] = columns->rank ? (Size){f->value, rank + rows->rank, columns->rank, 1, 0} : SIZE_NUMBER(1);
-  return compose_reshape(c, f->value, sizes, rank + 2);
+  return expand_reshape(c, f->value, sizes, rank + 2);
 }
 
-static Status multiply(Compose *c, Factor *a, Factor *b, const Term *wanted) {
+static Status multiply(Expansion *c, Factor *a, Factor *b, const Term *wanted) {
   Term batch = {0}, inner = {0}, rows = {0}, columns = {0};
   for (int i = 0; i < a->term.rank; i++) {
     int letter = a->term.letter[i];
@@ -182,7 +182,7 @@ static Status multiply(Compose *c, Factor *a, Factor *b, const Term *wanted) {
     for (int i = 0; i < inner.rank; i++) axes[i] = both.rank, push(&both, inner.letter[i]);
     arrange(c, a, &both);
     arrange(c, b, &both);
-    a->value = compose_reduce(c, "ReduceSum", emit(c->graph, "Mul", a->value, b->value), axes, inner.rank, false);
+    a->value = expand_reduce(c, "ReduceSum", emit(c->graph, "Mul", a->value, b->value), axes, inner.rank, false);
     a->term = batch;
     return c->graph->error->status;
   }
@@ -191,7 +191,7 @@ static Status multiply(Compose *c, Factor *a, Factor *b, const Term *wanted) {
   int rank = batch.rank + rows.rank;
   for (int i = 0; i < rank; i++) y[i] = SIZE_DIM(a->value, i);
   for (int i = 0; i < columns.rank; i++) y[rank + i] = SIZE_DIM(b->value, batch.rank + inner.rank + i);
-  a->value = compose_reshape(c, emit(c->graph, "MatMul", left, right), y, rank + columns.rank);
+  a->value = expand_reshape(c, emit(c->graph, "MatMul", left, right), y, rank + columns.rank);
   a->term = batch;
   for (int i = 0; i < rows.rank; i++) push(&a->term, rows.letter[i]);
   for (int i = 0; i < columns.rank; i++) push(&a->term, columns.letter[i]);
@@ -209,13 +209,13 @@ static Term wanted_letters(const Factor *f, int next, int count, const Term *out
   return wanted;
 }
 
-static void sum_unwanted(Compose *c, Factor *f, const Term *wanted, const Term *other) {
+static void sum_unwanted(Expansion *c, Factor *f, const Term *wanted, const Term *other) {
   for (int i = f->term.rank - 1; i >= 0; i--)
     if (place_of(wanted, f->term.letter[i]) < 0 && (!other || place_of(other, f->term.letter[i]) < 0))
       sum_place(c, f, i);
 }
 
-static Status einsum_compose(Compose *c) {
+static Status einsum_expand(Expansion *c) {
   Factor f[OPERANDS];
   Term out;
   int count = c->node->in_count;
@@ -238,7 +238,7 @@ static Status einsum_compose(Compose *c) {
   Term last = wanted_letters(f, count, count, &out, &f[0].term);
   sum_unwanted(c, &f[0], &last, NULL);
   arrange(c, &f[0], &out);
-  return compose_done(c, f[0].value);
+  return expand_done(c, f[0].value);
 }
 
 OPERATOR(einsum) = {
@@ -247,7 +247,7 @@ OPERATOR(einsum) = {
     .inputs = {1, -1},
     .weights = ~0u,
     .flags = OP_FLOAT64,
-    .compose = einsum_compose,
+    .expand = einsum_expand,
     .cases = CASES(
         {"f32[2,3] f32[3,4]", "equation=ij,jk->ik"}, {"f32[2,3,4] f32[2,4,2]", "equation=bik,bkj->bij"},
         {"f32[2,3,5] f32[2,4,5]", "equation=bid,bjd->bij"}, {"f32[2,3]", "equation=ij->ji"},

@@ -1,8 +1,8 @@
 /* FakeQuantGrad (com.microsoft): dx = dy where the mask is true, else 0. */
-#include "graph/compose.h"
+#include "graph/expansion.h"
 
-static Status fake_quant_grad_compose(Compose *c) {
-  return compose_done(c, emit(c->graph, "Where", c->node->in[1], c->node->in[0], compose_number(c, c->node->in[0], 0)));
+static Status fake_quant_grad_expand(Expansion *c) {
+  return expand_done(c, emit(c->graph, "Where", c->node->in[1], c->node->in[0], expand_number(c, c->node->in[0], 0)));
 }
 
 OPERATOR(fake_quant_grad) = {
@@ -10,6 +10,6 @@ OPERATOR(fake_quant_grad) = {
     .domain = "com.microsoft",
     .since = {1},
     .inputs = {2, 2},
-    .compose = fake_quant_grad_compose,
+    .expand = fake_quant_grad_expand,
     .cases = CASES({"f32[2,3] bool[2,3]"}),
 };

@@ -3,7 +3,7 @@
 #include "kernels/byte_product.h"
 #include "ops/quantize/integer_product.h"
 
-static Status mat_mul_integer_compose(Compose *c) {
+static Status mat_mul_integer_expand(Expansion *c) {
   Graph *g = c->graph;
   Value *x = c->node->in[0];
   Value *w = c->node->in[1];
@@ -11,18 +11,18 @@ static Status mat_mul_integer_compose(Compose *c) {
   if (!dim_is_number(depth)) depth = w->shape.rank ? w->shape.dim[w->shape.rank > 1 ? w->shape.rank - 2 : 0] : 1;
   if (!dim_is_number(depth) && g->waiting.tries) return node_want_number(c->node, 0, x->shape.rank - 1);
   DType type = dim_is_number(depth) ? DTYPE_FLOAT32 : DTYPE_INT32; /* slower, but exact for any inner size */
-  Value *a = integer_centered(c, x, compose_in(c, 2), type, x->shape.rank > 1),
-        *b = integer_centered(c, w, compose_in(c, 3), type, 0), *y = NULL;
-  if (type == DTYPE_INT32) return compose_done(c, emit(g, "MatMul", a, b));
+  Value *a = integer_centered(c, x, expand_in(c, 2), type, x->shape.rank > 1),
+        *b = integer_centered(c, w, expand_in(c, 3), type, 0), *y = NULL;
+  if (type == DTYPE_INT32) return expand_done(c, emit(g, "MatMul", a, b));
   int64_t of_a = -1, of_b = w->shape.rank > 1 ? -2 : -1;
   for (int64_t at = 0; at == 0 || at < depth; at += EXACT_PRODUCTS) {
     Value *from = emit_ints(g, &at, 1), *to = emit_ints(g, (int64_t[]){at + EXACT_PRODUCTS}, 1);
     Value *product = emit(g, "MatMul", emit(g, "Slice", a, from, to, emit_ints(g, &of_a, 1)),
                           emit(g, "Slice", b, from, to, emit_ints(g, &of_b, 1)));
-    product = compose_cast(c, product, DTYPE_INT32);
+    product = expand_cast(c, product, DTYPE_INT32);
     y = y ? emit(g, "Add", y, product) : product;
   }
-  return compose_done(c, y);
+  return expand_done(c, y);
 }
 
 /* ---- a matrix B, and one zero point of A, as exporters write it ---- */
@@ -33,7 +33,7 @@ static bool is_single(const Value *v) { return v->shape.rank == 0 || (v->shape.r
 
 static Value *input_of(const Added *a, int i) { return i < a->in_count ? a->in[i] : NULL; }
 
-static bool mat_mul_integer_composes(const Added *a) {
+static bool mat_mul_integer_expands(const Added *a) {
   const Value *x = input_of(a, 0), *w = input_of(a, 1), *x_point = input_of(a, 2), *w_point = input_of(a, 3);
   if (!x || !w || !is_byte(x) || !is_byte(w) || x->shape.rank < 2 || w->shape.rank != 2) return true;
   if (w->shape.dim[0] < 1 || w->shape.dim[1] < BYTE_COLUMNS) return true;
@@ -80,8 +80,8 @@ OPERATOR(mat_mul_integer) = {
     .since = {10},
     .inputs = {2, 4},
     .flags = OP_ANY_TYPE,
-    .compose = mat_mul_integer_compose,
-    .composes = mat_mul_integer_composes,
+    .expand = mat_mul_integer_expand,
+    .expands = mat_mul_integer_expands,
     .infer = mat_mul_integer_infer,
     .run = mat_mul_integer_run,
     .work = work_product,

@@ -1,13 +1,13 @@
 /* QGemm (com.microsoft): alpha · op(A) · op(B) + C of quantized A and B, quantized or in float32. C is int32, with the
  * scale alpha · a_scale · b_scale. */
-#include "graph/compose.h"
+#include "graph/expansion.h"
 
-static Value *turned(Compose *c, const char *transposes, int i) {
+static Value *turned(Expansion *c, const char *transposes, int i) {
   Value *x = c->node->in[i];
   return node_int(c->node, transposes, 0) ? emit(c->graph, "Transpose", x) : x;
 }
 
-static Status q_gemm_compose(Compose *c) {
+static Status q_gemm_expand(Expansion *c) {
   Graph *g = c->graph;
   const Node *n = c->node;
   Value **in = n->in;
@@ -15,8 +15,8 @@ static Status q_gemm_compose(Compose *c) {
   Value *whole = emit(g, "MatMulInteger", turned(c, "transA", 0), turned(c, "transB", 3), in[2], in[5]);
   if (has_in(n, 6)) whole = emit(g, "Add", whole, in[6]);
   Value *scale = emit(g, "Mul", emit(g, "Mul", emit_float(g, node_float(n, "alpha", 1)), in[1]), in[4]);
-  Value *y = emit(g, "Mul", compose_cast(c, whole, DTYPE_FLOAT32), scale);
-  return compose_done(c, has_in(n, 8) ? emit(g, "QuantizeLinear", y, in[7], in[8]) : y);
+  Value *y = emit(g, "Mul", expand_cast(c, whole, DTYPE_FLOAT32), scale);
+  return expand_done(c, has_in(n, 8) ? emit(g, "QuantizeLinear", y, in[7], in[8]) : y);
 }
 
 OPERATOR(q_gemm) = {
@@ -25,7 +25,7 @@ OPERATOR(q_gemm) = {
     .since = {1},
     .inputs = {6, 9},
     .flags = OP_ANY_TYPE,
-    .compose = q_gemm_compose,
+    .expand = q_gemm_expand,
     .cases =
         CASES({"u8[2,4]:0..255 f32[]=0.0066 u8[]=113 u8[4,3]:0..255 f32[]=0.00705 u8[]=114 - f32[]=0.0107 u8[]=118",
                .no_grad = "ints"},

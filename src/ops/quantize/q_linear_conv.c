@@ -1,7 +1,7 @@
 /* QLinearConv: the convolution of quantized x and w, quantized. */
-#include "graph/compose.h"
+#include "graph/expansion.h"
 
-static Status q_linear_conv_compose(Compose *c) {
+static Status q_linear_conv_expand(Expansion *c) {
   Graph *g = c->graph;
   Node *n = c->node;
   Value **in = n->in, *scale = in[4];
@@ -13,8 +13,8 @@ static Status q_linear_conv_compose(Compose *c) {
   Value *apart = emit_ints(g, channel.dim, channel.rank);
   if (has_in(n, 8)) whole = emit(g, "Add", whole, emit(g, "Reshape", in[8], apart));
   if (scale->shape.rank) scale = emit(g, "Reshape", scale, apart);
-  Value *y = emit(g, "Mul", compose_cast(c, whole, DTYPE_FLOAT32), emit(g, "Mul", in[1], scale));
-  return compose_done(c, emit(g, "QuantizeLinear", y, in[6], in[7]));
+  Value *y = emit(g, "Mul", expand_cast(c, whole, DTYPE_FLOAT32), emit(g, "Mul", in[1], scale));
+  return expand_done(c, emit(g, "QuantizeLinear", y, in[6], in[7]));
 }
 
 OPERATOR(q_linear_conv) = {
@@ -22,7 +22,7 @@ OPERATOR(q_linear_conv) = {
     .since = {10},
     .inputs = {8, 9},
     .flags = OP_ANY_TYPE,
-    .compose = q_linear_conv_compose,
+    .expand = q_linear_conv_expand,
     .cases = CASES(
         {"u8[1,1,4,4]:0..255 f32[]=0.00369 u8[]=132 u8[1,1,1,1]=0 f32[1]=0.00172 u8[1]=255 f32[]=0.00162 u8[]=123",
          .no_grad = "ints"}),

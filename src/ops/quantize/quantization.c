@@ -72,16 +72,16 @@ static bool is_other_float(const Value *v) {
   return v && (v->type == DTYPE_FLOAT16 || v->type == DTYPE_BFLOAT16 || v->type == DTYPE_FLOAT64);
 }
 
-bool quantization_composes(const Added *a) {
+bool quantization_expands(const Added *a) {
   return a->in_count > 1 && (is_other_float(a->in[0]) || is_other_float(a->in[1]));
 }
 
-Status quantization_compose(Compose *c) {
+Status quantization_expand(Expansion *c) {
   const Node *n = c->node;
   bool from = is_other_float(n->in[0]); /* it quantizes; else it gives numbers of the scale's type */
-  Value *in[3] = {from ? compose_cast(c, n->in[0], DTYPE_FLOAT32) : n->in[0], compose_cast(c, n->in[1], DTYPE_FLOAT32),
-                  compose_in(c, 2)};
+  Value *in[3] = {from ? expand_cast(c, n->in[0], DTYPE_FLOAT32) : n->in[0], expand_cast(c, n->in[1], DTYPE_FLOAT32),
+                  expand_in(c, 2)};
   Node *y = emit_node(c->graph, n->op->name, (AttrList){n->attrs, n->attr_count}, in, in[2] ? 3 : 2, 1, NULL);
   if (!y) return c->graph->error->status;
-  return compose_done(c, y->out[0]->type == DTYPE_FLOAT32 ? compose_cast(c, y->out[0], n->in[1]->type) : y->out[0]);
+  return expand_done(c, y->out[0]->type == DTYPE_FLOAT32 ? expand_cast(c, y->out[0], n->in[1]->type) : y->out[0]);
 }

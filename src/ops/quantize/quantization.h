@@ -2,7 +2,7 @@
  * axis, or one for each block of places. The gradient treats rounding as the identity and stops where a number was out
  * of range: straight through, as in PyTorch's fake_quantize. None flows into scales and zero points. */
 #pragma once
-#include "graph/compose.h"
+#include "graph/expansion.h"
 
 typedef struct Quantization {
   size_t outer, axis, inner; /* x as (outer, axis, inner) */
@@ -19,8 +19,8 @@ typedef void QuantizationRow(const Node *n, size_t at, size_t scale_at, size_t s
 void quantization_each(const Node *n, QuantizationRow *row);
 
 /* Where the scale is no float32, or what is quantized: the same in float32, with casts around it. */
-bool quantization_composes(const Added *a);
-Status quantization_compose(Compose *c);
+bool quantization_expands(const Added *a);
+Status quantization_expand(Expansion *c);
 
 /* A scale or zero point in a shape that broadcasts to x; NULL for blocks. */
 Value *quantization_along(Graph *g, const Node *n, Value *v);

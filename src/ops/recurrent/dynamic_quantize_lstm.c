@@ -2,7 +2,7 @@
  * scales and zero points are (D) or (D, 4·hidden). X and h stay float32: ONNX Runtime rounds them to 8 bits. */
 #include "ops/quantize/integer_product.h"
 
-static Value *weight(Compose *c, int i, int scale) {
+static Value *weight(Expansion *c, int i, int scale) {
   Graph *g = c->graph;
   Value **in = c->node->in, *apart = emit_ints(g, (int64_t[]){0, 1, -1}, 3);
   Value *y = integer_centered(c, in[i], emit(g, "Reshape", in[scale + 1], apart), DTYPE_FLOAT32, 0);
@@ -10,7 +10,7 @@ static Value *weight(Compose *c, int i, int scale) {
   return emit_with(g, "Transpose", ATTRS(attr_of_ints("perm", (int64_t[]){0, 2, 1}, 3)), y);
 }
 
-static Status dynamic_quantize_lstm_compose(Compose *c) {
+static Status dynamic_quantize_lstm_expand(Expansion *c) {
   Node *n = c->node;
   Value *in[8];
   for (int i = 8; i < 12; i++)
@@ -29,7 +29,7 @@ OPERATOR(dynamic_quantize_lstm) = {
     .inputs = {3, 12},
     .outputs = {0, 3},
     .flags = OP_ANY_TYPE,
-    .compose = dynamic_quantize_lstm_compose,
+    .expand = dynamic_quantize_lstm_expand,
     .cases = CASES({"f32[4,3,5] i8[1,5,16]:-99..99 i8[1,4,16]:-99..99 - - - - - f32[1]=0.003 i8[1]=0 f32[1]=0.004 "
                     "i8[1]=0",
                     "hidden_size=4", 0, 3},

@@ -2,7 +2,7 @@
 #include "graph/sequence.h"
 #include "graph/subgraph.h"
 
-static Status concat_from_sequence_compose(Compose *c) {
+static Status concat_from_sequence_expand(Expansion *c) {
   const Node *n = c->node;
   TRY(sequence_want(n, 0));
   const Value *s = n->in[0];
@@ -19,5 +19,5 @@ OPERATOR(concat_from_sequence) = {
     .since = {11},
     .inputs = {1, 1},
     .flags = OP_ANY_TYPE | OP_SEQUENCES,
-    .compose = concat_from_sequence_compose,
+    .expand = concat_from_sequence_expand,
 };

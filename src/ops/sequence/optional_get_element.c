@@ -1,7 +1,7 @@
 /* OptionalGetElement: the element of an optional. */
 #include "graph/sequence.h"
 
-static Status optional_get_element_compose(Compose *c) {
+static Status optional_get_element_expand(Expansion *c) {
   if (value_is_absent(c->node->in[0])) return node_invalid(c->node, "the optional has no element");
   c->out[0] = c->node->in[0];
   return STATUS_OK;
@@ -12,5 +12,5 @@ OPERATOR(optional_get_element) = {
     .since = {15, 18},
     .inputs = {1, 1},
     .flags = OP_ANY_TYPE | OP_SEQUENCES,
-    .compose = optional_get_element_compose,
+    .expand = optional_get_element_expand,
 };

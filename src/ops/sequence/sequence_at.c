@@ -1,7 +1,7 @@
 /* SequenceAt: the item of a sequence at a position. */
 #include "graph/sequence.h"
 
-static Status sequence_at_compose(Compose *c) {
+static Status sequence_at_expand(Expansion *c) {
   const Node *n = c->node;
   int at;
   TRY(sequence_want(n, 0));
@@ -15,5 +15,5 @@ OPERATOR(sequence_at) = {
     .since = {11},
     .inputs = {2, 2},
     .flags = OP_ANY_TYPE | OP_SEQUENCES,
-    .compose = sequence_at_compose,
+    .expand = sequence_at_expand,
 };

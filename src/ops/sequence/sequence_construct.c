@@ -1,7 +1,7 @@
 /* SequenceConstruct: its inputs as a sequence. */
 #include "graph/sequence.h"
 
-static Status sequence_construct_compose(Compose *c) {
+static Status sequence_construct_expand(Expansion *c) {
   const Node *n = c->node;
   for (int i = 1; i < n->in_count; i++)
     if (n->in[0] && n->in[i] && n->in[i]->type != n->in[0]->type)
@@ -15,5 +15,5 @@ OPERATOR(sequence_construct) = {
     .since = {11},
     .inputs = {1, -1},
     .flags = OP_ANY_TYPE | OP_SEQUENCES,
-    .compose = sequence_construct_compose,
+    .expand = sequence_construct_expand,
 };

@@ -1,7 +1,7 @@
 /* SequenceEmpty: a sequence without items. */
 #include "graph/sequence.h"
 
-static Status sequence_empty_compose(Compose *c) {
+static Status sequence_empty_expand(Expansion *c) {
   DType type = (DType)node_int(c->node, "dtype", DTYPE_FLOAT32);
   if (!dtype_bytes(type))
     return node_fail(c->node, STATUS_UNSUPPORTED_OP, "its dtype %s is one we lack", dtype_name(type));
@@ -14,5 +14,5 @@ OPERATOR(sequence_empty) = {
     .since = {11},
     .inputs = {0, 0},
     .flags = OP_ANY_TYPE | OP_SEQUENCES,
-    .compose = sequence_empty_compose,
+    .expand = sequence_empty_expand,
 };

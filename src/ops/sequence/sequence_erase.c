@@ -1,7 +1,7 @@
 /* SequenceErase: a sequence without the item at a position, by default the last one. */
 #include "graph/sequence.h"
 
-static Status sequence_erase_compose(Compose *c) {
+static Status sequence_erase_expand(Expansion *c) {
   const Node *n = c->node;
   int at;
   TRY(sequence_want(n, 0));
@@ -19,5 +19,5 @@ OPERATOR(sequence_erase) = {
     .since = {11},
     .inputs = {1, 2},
     .flags = OP_ANY_TYPE | OP_SEQUENCES,
-    .compose = sequence_erase_compose,
+    .expand = sequence_erase_expand,
 };

@@ -1,7 +1,7 @@
 /* SequenceInsert: a sequence with a tensor put in at a position, by default at its end. */
 #include "graph/sequence.h"
 
-static Status sequence_insert_compose(Compose *c) {
+static Status sequence_insert_expand(Expansion *c) {
   const Node *n = c->node;
   int at;
   TRY(sequence_want(n, 0));
@@ -22,5 +22,5 @@ OPERATOR(sequence_insert) = {
     .since = {11},
     .inputs = {2, 3},
     .flags = OP_ANY_TYPE | OP_SEQUENCES,
-    .compose = sequence_insert_compose,
+    .expand = sequence_insert_expand,
 };

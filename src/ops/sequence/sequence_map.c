@@ -16,7 +16,7 @@ static Status map_item(const Node *n, const Subgraph *s, Value **slots, int i, V
   return STATUS_OK;
 }
 
-static Status sequence_map_compose(Compose *c) {
+static Status sequence_map_expand(Expansion *c) {
   const Node *n = c->node;
   Value **slots;
   TRY(sequence_want(n, 0));
@@ -43,5 +43,5 @@ OPERATOR(sequence_map) = {
     .inputs = {1, -1},
     .outputs = {1, -1},
     .flags = OP_ANY_TYPE | OP_SUBGRAPHS,
-    .compose = sequence_map_compose,
+    .expand = sequence_map_expand,
 };

@@ -36,7 +36,7 @@ static Node *emit_split(Graph *g, Value *x, int64_t axis, const int64_t *sizes, 
   return emit_node(g, "Split", ATTRS(attr_of_int("axis", axis)), in, 2, count, NULL);
 }
 
-static Status split_to_sequence_compose(Compose *c) {
+static Status split_to_sequence_expand(Expansion *c) {
   const Node *n = c->node;
   Graph *g = c->graph;
   int axis, count;
@@ -62,5 +62,5 @@ OPERATOR(split_to_sequence) = {
     .since = {11},
     .inputs = {1, 2},
     .flags = OP_ANY_TYPE | OP_SEQUENCES,
-    .compose = split_to_sequence_compose,
+    .expand = split_to_sequence_expand,
 };

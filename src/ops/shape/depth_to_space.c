@@ -1,10 +1,10 @@
 /* DepthToSpace: blocks of channels become blocks of pixels; depth-column-row order, or column-row-depth. */
 #include <string.h>
 
-#include "graph/compose.h"
+#include "graph/expansion.h"
 
-static Status depth_to_space_compose(Compose *c) {
-  const Shape *x = compose_shape(c, 0);
+static Status depth_to_space_expand(Expansion *c) {
+  const Shape *x = expand_shape(c, 0);
   int64_t b = node_int(c->node, "blocksize", 0);
   bool columns = strcmp(node_string(c->node, "mode", "DCR"), "CRD") == 0;
   TRY(node_want_rank(c->node, 0, 4, 4));
@@ -16,8 +16,8 @@ static Status depth_to_space_compose(Compose *c) {
   Size apart[] = {n, columns ? depth : block, block, columns ? block : depth, h, w};
   static const int64_t dcr[] = {0, 3, 4, 1, 5, 2}, crd[] = {0, 1, 4, 2, 5, 3};
   Value *y = emit_with(c->graph, "Transpose", ATTRS(attr_of_ints("perm", columns ? crd : dcr, 6)),
-                       compose_reshape(c, in, apart, 6));
-  return compose_done(c, compose_reshape(c, y, (Size[]){n, depth, {in, 2, 1, b, 0}, {in, 3, 1, b, 0}}, 4));
+                       expand_reshape(c, in, apart, 6));
+  return expand_done(c, expand_reshape(c, y, (Size[]){n, depth, {in, 2, 1, b, 0}, {in, 3, 1, b, 0}}, 4));
 }
 
 OPERATOR(depth_to_space) = {
@@ -25,6 +25,6 @@ OPERATOR(depth_to_space) = {
     .since = {1, 11, 13},
     .inputs = {1, 1},
     .flags = OP_ANY_TYPE,
-    .compose = depth_to_space_compose,
+    .expand = depth_to_space_expand,
     .cases = CASES({"f32[2,8,2,3]", "blocksize=2"}, {"f32[1,12,2,3]", "blocksize=2 mode=CRD"}),
 };

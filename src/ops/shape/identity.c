@@ -10,8 +10,8 @@ static Status identity_grad(Grad *g) {
 }
 
 /* A sequence or an optional is the same one under another name. */
-static bool identity_composes(const Added *a) { return a->in_count == 1 && value_is_sequence(a->in[0]); }
-static Status identity_compose(Compose *c) { return c->out[0] = c->node->in[0], STATUS_OK; }
+static bool identity_expands(const Added *a) { return a->in_count == 1 && value_is_sequence(a->in[0]); }
+static Status identity_expand(Expansion *c) { return c->out[0] = c->node->in[0], STATUS_OK; }
 
 OPERATOR(identity) = {
     .name = "Identity",
@@ -19,8 +19,8 @@ OPERATOR(identity) = {
     .inputs = {1, 1},
     .flags = OP_ANY_TYPE | OP_VIEW | OP_SEQUENCES | OP_STRINGS,
     .infer = identity_infer,
-    .compose = identity_compose,
-    .composes = identity_composes,
+    .expand = identity_expand,
+    .expands = identity_expands,
     .run = view_run,
     .grad = GRADIENT(identity_grad),
     .cases = CASES({"f32[2,3]"}, {"i64[3]"}, {"f32[]"}),

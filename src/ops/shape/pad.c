@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "kernels/copy.h"
-#include "graph/compose.h"
+#include "graph/expansion.h"
 #include "graph/dims.h"
 #include "kernels/strided.h"
 #include "graph/upgrade.h"
@@ -186,13 +186,13 @@ static Value *dims_between(Graph *g, Value *shape, int from, int to) {
 static Value *sources_of(Graph *g, const Node *n, int axis) {
   const Pad *p = n->params;
   Dim size = n->in[0]->shape.dim[axis], count = n->out[0]->shape.dim[axis];
-  Compose c = {.graph = g};
+  Expansion c = {.graph = g};
   if (!p->known || !dim_is_number(size) || count > INT32_MAX) {
     Value *widths = p->known
                       ? emit_ints(g, (int64_t[]){p->begin[axis], p->end[axis]}, 2)
                       : emit(g, "Gather", n->in[1], emit_ints(g, (int64_t[]){axis, axis + n->in[0]->shape.rank}, 2));
     return emit_with(g, "Pad", ATTRS(attr_of_string("mode", node_string(n, "mode", ""))),
-                     compose_range(&c, compose_dim(&c, n->in[0], axis, false)), widths);
+                     expand_range(&c, expand_dim(&c, n->in[0], axis, false)), widths);
   }
   int64_t *sources = ARENA_ARRAY(g->arena, int64_t, count);
   for (int64_t i = 0; sources && i < count; i++) sources[i] = source_of(p->mode, i, p->begin[axis], size);

@@ -1,6 +1,6 @@
 /* MelWeightMatrix: the overlapping triangles by which a spectrogram is multiplied to bring its bins to the mel scale.
  * Computed ahead. */
-#include "graph/compose.h"
+#include "graph/expansion.h"
 #include "kernels/double_math.h"
 #include "kernels/number.h"
 
@@ -27,7 +27,7 @@ static void fill_triangle(float *y, int64_t bins, int64_t columns, int64_t i, in
   for (int64_t j = center; j < high && j < bins; j++) y[j * columns + i] = (float)(high - j) / (float)(high - center);
 }
 
-static Status mel_weight_matrix_compose(Compose *c) {
+static Status mel_weight_matrix_expand(Expansion *c) {
   Node *n = c->node;
   double given[5]; /* bins, the transform's length, the sample rate, lowest and highest frequency */
   for (int i = 0; i < 5; i++) TRY(number_at(n, i, &given[i]));
@@ -47,7 +47,7 @@ static Status mel_weight_matrix_compose(Compose *c) {
   for (int64_t i = 0; i < columns; i++) fill_triangle(y, bins, columns, i, edge[i], edge[i + 1], edge[i + 2]);
   Shape shape = SHAPE(bins, columns);
   Value *matrix = graph_constant(c->graph, name, DTYPE_FLOAT32, &shape, y);
-  return compose_done(c, compose_cast(c, matrix, (DType)node_int(n, "output_datatype", DTYPE_FLOAT32)));
+  return expand_done(c, expand_cast(c, matrix, (DType)node_int(n, "output_datatype", DTYPE_FLOAT32)));
 }
 
 OPERATOR(mel_weight_matrix) = {
@@ -55,7 +55,7 @@ OPERATOR(mel_weight_matrix) = {
     .since = {17},
     .inputs = {5, 5},
     .flags = OP_ANY_TYPE,
-    .compose = mel_weight_matrix_compose,
+    .expand = mel_weight_matrix_expand,
     .cases = CASES({"i32[]=8 i32[]=16 i32[]=8192 f32[]=0 f32[]=4096", "", .no_grad = "constant"},
                    {"i64[]=5 i64[]=33 i64[]=16000 f32[]=20 f32[]=7600.5", "output_datatype=11", .no_grad = "constant"}),
 };

@@ -1,5 +1,5 @@
 /* STFT: the Fourier transforms of a signal's frames, frame_step apart, each weighted by the window. */
-#include "graph/compose.h"
+#include "graph/expansion.h"
 #include "graph/dims.h"
 
 static Status known_number(Node *n, int input, Dim *out) {
@@ -10,23 +10,23 @@ static Status known_number(Node *n, int input, Dim *out) {
   return *out = dims[0], STATUS_OK;
 }
 
-static Value *emit_range(Compose *c, Value *count) {
-  return compose_range(c, emit(c->graph, "Reshape", count, emit_ints(c->graph, NULL, 0)));
+static Value *emit_range(Expansion *c, Value *count) {
+  return expand_range(c, emit(c->graph, "Reshape", count, emit_ints(c->graph, NULL, 0)));
 }
 
 /* Places (frames, length) of the frames in the signal. */
-static Value *emit_places(Compose *c, Value *signal, Dim step, Value *length) {
+static Value *emit_places(Expansion *c, Value *signal, Dim step, Value *length) {
   Graph *g = c->graph;
-  Value *starts = emit(g, "Sub", compose_dim(c, signal, 1, true), length);
+  Value *starts = emit(g, "Sub", expand_dim(c, signal, 1, true), length);
   Value *frames = emit(g, "Add", emit(g, "Div", starts, emit_ints(g, &step, 1)), emit_ints(g, (int64_t[]){1}, 1));
   Value *first = emit(g, "Mul", emit_range(c, frames), emit_ints(g, &step, 1));
   return emit(g, "Add", emit(g, "Reshape", first, emit_ints(g, (int64_t[]){-1, 1}, 2)), emit_range(c, length));
 }
 
-static Status stft_compose(Compose *c) {
+static Status stft_expand(Expansion *c) {
   Graph *g = c->graph;
   Node *n = c->node;
-  Value *signal = n->in[0], *window = compose_in(c, 2);
+  Value *signal = n->in[0], *window = expand_in(c, 2);
   Dim step, length;
   TRY(node_want_float(n, 0));
   TRY(node_want_float(n, 2));
@@ -43,20 +43,20 @@ static Status stft_compose(Compose *c) {
   bool onesided = node_int(n, "onesided", 1) != 0; /* of real numbers alone, for which a symbol is taken */
   bool complex = signal->shape.rank == 3 && signal->shape.dim[2] == 2;
   if (signal->shape.rank == 2) signal = emit(g, "Reshape", signal, emit_ints(g, (int64_t[]){0, 0, 1}, 3));
-  Value *sizes = dim_is_number(length) ? emit_ints(g, &length, 1) : compose_dim(c, window, 0, true);
+  Value *sizes = dim_is_number(length) ? emit_ints(g, &length, 1) : expand_dim(c, window, 0, true);
   Value *frames = emit_with(g, "Gather", ATTRS(attr_of_int("axis", 1)), signal, emit_places(c, signal, step, sizes));
   if (window) frames = emit(g, "Mul", frames, emit(g, "Reshape", window, emit_ints(g, (int64_t[]){-1, 1}, 2)));
   Attr attrs[] = {attr_of_int("onesided", !complex && onesided), attr_of_int("axis", 2)};
   bool as_input = graph_opset(g, "") >= 20;
   Value *in[] = {frames, EMIT_ABSENT, as_input ? emit_int(g, 2) : NULL};
-  return compose_done(c, emit_first(g, "DFT", (AttrList){attrs, 2 - as_input}, in, as_input ? 3 : 1));
+  return expand_done(c, emit_first(g, "DFT", (AttrList){attrs, 2 - as_input}, in, as_input ? 3 : 1));
 }
 
 OPERATOR(stft) = {
     .name = "STFT",
     .since = {17},
     .inputs = {2, 4},
-    .compose = stft_compose,
+    .expand = stft_expand,
     .cases = CASES({"f32[2,20,1] i64[]=4 f32[8] i64[]=8"}, {"f32[2,19,1] i64[]=5 - i64[]=9", "onesided=0"},
                    {"f32[1,20] i64[]=6 f32[6]"}, {"f32[2,12,2] i64[]=3 f32[6]", "onesided=0"}),
 };

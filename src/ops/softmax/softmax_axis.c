@@ -29,7 +29,7 @@ Value *softmax_axis_gradient(Grad *g, const char *op_name) {
   return emit_with(g->graph, op_name, ATTRS(attr_of_int("axis", *(const int *)n->params)), g->dy[0], n->out[0]);
 }
 
-Status softmax_axis_flatten(Compose *c, const char *op_name) {
+Status softmax_axis_flatten(Expansion *c, const char *op_name) {
   Graph *g = c->graph;
   Value *x = c->node->in[0];
   int axis;

@@ -11,8 +11,8 @@ Value *softmax_axis_gradient(Grad *g, const char *op_name);
 
 /* What the operator of this name was before opset 13: all dims from the axis on count as one, and the default axis is
  * 1. */
-Status softmax_axis_flatten(Compose *c, const char *op_name);
+Status softmax_axis_flatten(Expansion *c, const char *op_name);
 #define SOFTMAX_FLAT(lower, Name)                                                                                      \
-  static Status lower##_flat_compose(Compose *c) { return softmax_axis_flatten(c, Name); }                             \
-  static const Op op_##lower##_flat = {.name = Name, .since = {1}, .inputs = {1, 1}, .compose = lower##_flat_compose}; \
+  static Status lower##_flat_expand(Expansion *c) { return softmax_axis_flatten(c, Name); }                            \
+  static const Op op_##lower##_flat = {.name = Name, .since = {1}, .inputs = {1, 1}, .expand = lower##_flat_expand};   \
   static Status lower##_upgrade(Upgrade *u) { return u->node->op = &op_##lower##_flat, STATUS_OK; }

@@ -1,9 +1,9 @@
 /* RegexFullMatch: whether all of each string is what the pattern says. */
-#include "graph/compose.h"
+#include "graph/expansion.h"
 #include "graph/strings.h"
 #include "ops/text/regular_expression.h"
 
-static Status regex_full_match_compose(Compose *c) {
+static Status regex_full_match_expand(Expansion *c) {
   const Node *n = c->node;
   const char *pattern = node_string(n, "pattern", ""), *wrong;
   size_t count;
@@ -20,7 +20,7 @@ static Status regex_full_match_compose(Compose *c) {
   if (failed || !y) return STATUS_OUT_OF_MEMORY;
   if (!r) return node_fail(n, STATUS_UNSUPPORTED_OP, "its pattern '%.100s' cannot be used: %s", pattern, wrong);
   TRY(strings_work(n, 0));
-  return compose_done(c, strings_constant(c, DTYPE_BOOL, &n->in[0]->shape, y));
+  return expand_done(c, strings_constant(c, DTYPE_BOOL, &n->in[0]->shape, y));
 }
 
 OPERATOR(regex_full_match) = {
@@ -28,5 +28,5 @@ OPERATOR(regex_full_match) = {
     .since = {20},
     .inputs = {1, 1},
     .flags = OP_ANY_TYPE | OP_STRINGS,
-    .compose = regex_full_match_compose,
+    .expand = regex_full_match_expand,
 };

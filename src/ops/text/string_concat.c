@@ -1,5 +1,5 @@
 /* StringConcat: the strings of two tensors joined, with NumPy broadcasting. */
-#include "graph/compose.h"
+#include "graph/expansion.h"
 #include "graph/strings.h"
 
 /* Of the element of an operand that broadcasts to place `i` of y. */
@@ -16,7 +16,7 @@ static size_t place_in(const Shape *operand, const Shape *y, size_t i) {
   return at;
 }
 
-static Status string_concat_compose(Compose *c) {
+static Status string_concat_expand(Expansion *c) {
   Node *n = c->node;
   const Shape *a = &n->in[0]->shape, *b = &n->in[1]->shape;
   Arena *arena = c->graph->arena;
@@ -37,7 +37,7 @@ static Status string_concat_compose(Compose *c) {
     memcpy(joined + letters, end, more);
     all[i] = joined;
   }
-  return all ? compose_done(c, strings_constant(c, DTYPE_STRING, &shape, all)) : STATUS_OUT_OF_MEMORY;
+  return all ? expand_done(c, strings_constant(c, DTYPE_STRING, &shape, all)) : STATUS_OUT_OF_MEMORY;
 }
 
 OPERATOR(string_concat) = {
@@ -45,5 +45,5 @@ OPERATOR(string_concat) = {
     .since = {20},
     .inputs = {2, 2},
     .flags = OP_ANY_TYPE | OP_STRINGS,
-    .compose = string_concat_compose,
+    .expand = string_concat_expand,
 };

@@ -75,7 +75,7 @@ static Status find_action(const Node *n, Letter **letter) {
   return node_invalid(n, "case_change_action is '%.40s', it must be LOWER, UPPER or NONE", action);
 }
 
-static Status string_normalizer_compose(Compose *c) {
+static Status string_normalizer_expand(Expansion *c) {
   const Node *n = c->node;
   Shape shape = n->in[0]->shape;
   size_t count, kept = 0;
@@ -107,5 +107,5 @@ OPERATOR(string_normalizer) = {
     .since = {10},
     .inputs = {1, 1},
     .flags = OP_ANY_TYPE | OP_STRINGS,
-    .compose = string_normalizer_compose,
+    .expand = string_normalizer_expand,
 };

@@ -1,6 +1,6 @@
 /* StringSplit: the parts of each string between delimiters, as many as the string with the most has (the others end
  * with empty ones), and how many each has. Without a delimiter, white space of any length is one. */
-#include "graph/compose.h"
+#include "graph/expansion.h"
 #include "graph/strings.h"
 
 static bool is_space(char c) { return c == ' ' || (c >= '\t' && c <= '\r'); }
@@ -41,7 +41,7 @@ static int64_t split(const char *s, const char *delimiter, int64_t most, const c
   return count;
 }
 
-static Status string_split_compose(Compose *c) {
+static Status string_split_expand(Expansion *c) {
   const Node *n = c->node;
   Arena *arena = c->graph->arena;
   const char *delimiter = node_string(n, "delimiter", "");
@@ -67,7 +67,7 @@ static Status string_split_compose(Compose *c) {
   for (size_t i = 0; all && i < count && strings_spend(n, 0); i++)
     split(strings_text(x[i]), delimiter, most, all + i * (size_t)width, n);
   TRY(strings_work(n, 0));
-  return all && !arena->failed ? compose_done(c, strings_constant(c, DTYPE_STRING, &shape, all)) : STATUS_OUT_OF_MEMORY;
+  return all && !arena->failed ? expand_done(c, strings_constant(c, DTYPE_STRING, &shape, all)) : STATUS_OUT_OF_MEMORY;
 }
 
 OPERATOR(string_split) = {
@@ -76,5 +76,5 @@ OPERATOR(string_split) = {
     .inputs = {1, 1},
     .outputs = {2, 2},
     .flags = OP_ANY_TYPE | OP_STRINGS,
-    .compose = string_split_compose,
+    .expand = string_split_expand,
 };

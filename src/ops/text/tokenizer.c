@@ -1,6 +1,6 @@
 /* Tokenizer (com.microsoft): the tokens of each string: the matches of an expression, what is between separators, or
  * letters. Each row has as many as the one with the most; the others end with the pad. */
-#include "graph/compose.h"
+#include "graph/expansion.h"
 #include "graph/strings.h"
 #include "ops/text/regular_expression.h"
 
@@ -125,7 +125,7 @@ static Status tokenize(Tokenizer *t, const char *const *x, size_t rows, int *wid
 }
 
 /* Start, tokens, end, pads. */
-static Status write_rows(Tokenizer *t, Compose *c, size_t rows, int width) {
+static Status write_rows(Tokenizer *t, Expansion *c, size_t rows, int width) {
   bool mark = width && node_int(t->n, "mark", 0);
   const char *pad = node_string(t->n, "pad_value", "");
   Arena *arena = c->graph->arena;
@@ -146,10 +146,10 @@ static Status write_rows(Tokenizer *t, Compose *c, size_t rows, int width) {
     while (to < row_end) *to++ = pad;
   }
   if (!all || arena->failed) return STATUS_OUT_OF_MEMORY;
-  return compose_done(c, strings_constant(c, DTYPE_STRING, &shape, all));
+  return expand_done(c, strings_constant(c, DTYPE_STRING, &shape, all));
 }
 
-static Status tokenizer_compose(Compose *c) {
+static Status tokenizer_expand(Expansion *c) {
   Tokenizer t = {.n = c->node, .work = {strings_spend, c->node}};
   size_t rows;
   int width;
@@ -169,5 +169,5 @@ OPERATOR(tokenizer) = {
     .since = {1},
     .inputs = {1, 1},
     .flags = OP_ANY_TYPE | OP_STRINGS,
-    .compose = tokenizer_compose,
+    .expand = tokenizer_expand,
 };

@@ -1,6 +1,6 @@
 /* NonMaxSuppression: keeps only the best of boxes that overlap, class by class. Computed ahead, since its shape depends
  * on them. */
-#include "graph/compose.h"
+#include "graph/expansion.h"
 #include "kernels/select.h"
 #include "graph/work.h"
 
@@ -88,12 +88,12 @@ static double work_of_boxes(double count, double most) {
   return count * select_levels(count) * COMPARISON + most * (count - most / 2) * OVERLAP;
 }
 
-static Status suppress(Compose *c, const Rule *r, const float *boxes, const float *scores, Value **y) {
-  const Shape *s = compose_shape(c, 1);
+static Status suppress(Expansion *c, const Rule *r, const float *boxes, const float *scores, Value **y) {
+  const Shape *s = expand_shape(c, 1);
   size_t count = (size_t)s->dim[2], classes = count ? (size_t)(s->dim[0] * s->dim[1]) : 0, found = 0;
   size_t most = r->most < 0 ? 0 : r->most < s->dim[2] ? (size_t)r->most : count;
   Arena *arena = c->graph->arena;
-  TRY(work_compose(c->node, (double)classes * work_of_boxes((double)count, (double)most)));
+  TRY(work_expand(c->node, (double)classes * work_of_boxes((double)count, (double)most)));
   size_t *order = arena_alloc_array(arena, count, sizeof *order), *kept = ARENA_ARRAY(arena, size_t, most);
   int64_t *rows = arena_alloc_array(arena, classes, 3 * sizeof *rows * most + 1);
   Box *box = arena_alloc_array(arena, count, sizeof *box);
@@ -115,17 +115,17 @@ static Status suppress(Compose *c, const Rule *r, const float *boxes, const floa
   return c->graph->error->status;
 }
 
-static Status non_max_suppression_compose(Compose *c) {
+static Status non_max_suppression_expand(Expansion *c) {
   Node *n = c->node;
   const void *boxes, *scores;
-  const Shape *b = compose_shape(c, 0), *s = compose_shape(c, 1);
+  const Shape *b = expand_shape(c, 0), *s = expand_shape(c, 1);
   Rule rule;
   char tb[SHAPE_TEXT], ts[SHAPE_TEXT];
   TRY(node_want_float(n, 0));
   TRY(node_want_float(n, 1));
   TRY(node_want_rank(n, 0, 3, 3));
   TRY(node_want_rank(n, 1, 3, 3));
-  if (compose_is_early(c)) return compose_later(c);
+  if (expand_is_early(c)) return expand_later(c);
   TRY(node_contents(n, 0, &boxes));
   TRY(node_contents(n, 1, &scores));
   TRY(read_rule(n, &rule));
@@ -145,7 +145,7 @@ OPERATOR(non_max_suppression) = {
     .since = {10, 11},
     .inputs = {2, 5},
     .infer = non_max_suppression_infer,
-    .compose = non_max_suppression_compose,
+    .expand = non_max_suppression_expand,
     .cases = CASES({"f32[1,6,4]=0,0,1,1,0,0.1,1,1.1,0,-0.1,1,0.9,0,10,1,11,0,10.1,1,11.1,0,100,1,101 "
                     "f32[1,1,6]=0.9,0.75,0.6,0.95,0.5,0.3 i64[1]=3 f32[1]=0.5 f32[1]=0.4",
                     "", .no_grad = "places"},

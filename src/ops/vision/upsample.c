@@ -1,21 +1,21 @@
 /* Upsample: what Resize was before opset 10. */
-#include "graph/compose.h"
+#include "graph/expansion.h"
 #include "graph/upgrade.h"
 
-static Value *scales_of(Compose *c) {
+static Value *scales_of(Expansion *c) {
   const Attr *scales = node_attr(c->node, "scales", ATTR_FLOATS);
   if (has_in(c->node, 1)) return c->node->in[1];
   Shape shape = SHAPE(scales ? scales->count : 0);
   return scales ? emit_floats(c->graph, scales->floats, &shape) : NULL;
 }
 
-static Status upsample_compose(Compose *c) {
+static Status upsample_expand(Expansion *c) {
   Value *scales = scales_of(c);
   if (!scales) return node_invalid(c->node, "neither an input nor an attribute gives the scales");
   AttrList attrs = ATTRS(attr_of_string("mode", node_string(c->node, "mode", "nearest")),
                          attr_of_string("nearest_mode", "floor"),
                          attr_of_string("coordinate_transformation_mode", "asymmetric"));
-  return compose_done(c, emit_with(c->graph, "Resize", attrs, c->node->in[0], EMIT_ABSENT, scales));
+  return expand_done(c, emit_with(c->graph, "Resize", attrs, c->node->in[0], EMIT_ABSENT, scales));
 }
 
 /* In opset 1 it had separate scales for height and width. */
@@ -33,7 +33,7 @@ OPERATOR(upsample) = {
     .since = {1, 7, 9},
     .inputs = {1, 2},
     .flags = OP_SMALL_IN_FLOAT,
-    .compose = upsample_compose,
+    .expand = upsample_expand,
     .upgrade = upsample_upgrade,
     .cases = CASES({"f32[1,2,3,4] f32[4]=1,1,2,3", "", 9},
                    {"f32[1,2,3,2]", "mode=bilinear height_scale=2.0 width_scale=3.0", 1},

@@ -1,11 +1,11 @@
-/* Compose: nodes that many compositions emit. */
-#include "graph/compose.h"
+/* Expansion: nodes that many expansions emit. */
+#include "graph/expansion.h"
 
 #include "graph/known.h"
 
 #include <string.h>
 
-Value *compose_number(Compose *c, Value *like, double x) {
+Value *expand_number(Expansion *c, Value *like, double x) {
   if (!like) return NULL;
   if (like->type != DTYPE_FLOAT64) return emit_float(c->graph, (float)x);
   double *data = ARENA_NEW(c->graph->arena, double);
@@ -15,18 +15,18 @@ Value *compose_number(Compose *c, Value *like, double x) {
   return graph_constant(c->graph, name, DTYPE_FLOAT64, &(Shape){0}, data);
 }
 
-Value *compose_cast(Compose *c, Value *x, DType to) {
+Value *expand_cast(Expansion *c, Value *x, DType to) {
   return !x || x->type == to ? x : emit_with(c->graph, "Cast", ATTRS(attr_of_int("to", to)), x);
 }
 
-Value *compose_reduce(Compose *c, const char *op, Value *x, const int64_t *axes, int count, bool keepdims) {
+Value *expand_reduce(Expansion *c, const char *op, Value *x, const int64_t *axes, int count, bool keepdims) {
   bool as_input = strcmp(op, "ReduceSum") == 0 || graph_opset(c->graph, "") >= 18;
   if (as_input)
     return emit_with(c->graph, op, ATTRS(attr_of_int("keepdims", keepdims)), x, emit_ints(c->graph, axes, count));
   return emit_with(c->graph, op, ATTRS(attr_of_ints("axes", axes, count), attr_of_int("keepdims", keepdims)), x);
 }
 
-Value *compose_sum_as(Compose *c, Value *x) {
+Value *expand_sum_as(Expansion *c, Value *x) {
   const Node *n = c->node;
   AttrList kept = ATTRS(attr_of_int("keepdims", node_int(n, "keepdims", 1)),
                         attr_of_int("noop_with_empty_axes", node_int(n, "noop_with_empty_axes", 0)));
@@ -35,7 +35,7 @@ Value *compose_sum_as(Compose *c, Value *x) {
   if (n->version >= 18 || !count)
     return has_in(n, 1) ? emit_with(c->graph, "ReduceSum", kept, x, n->in[1])
                         : emit_with(c->graph, "ReduceSum", kept, x);
-  return compose_reduce(c, "ReduceSum", x, axes, count, node_int(n, "keepdims", 1) != 0);
+  return expand_reduce(c, "ReduceSum", x, axes, count, node_int(n, "keepdims", 1) != 0);
 }
 
 static bool is_number(const Size *s) {
@@ -50,15 +50,15 @@ static int64_t number_of(const Size *s) {
   return s->over ? number / s->over : number;
 }
 
-static Value *computed(Compose *c, const Size *s) {
+static Value *computed(Expansion *c, const Size *s) {
   Graph *g = c->graph;
-  Value *y = compose_dim(c, s->of, s->axis, true);
-  for (int k = 1; k < s->count; k++) y = emit(g, "Mul", y, compose_dim(c, s->of, s->axis + k, true));
+  Value *y = expand_dim(c, s->of, s->axis, true);
+  for (int k = 1; k < s->count; k++) y = emit(g, "Mul", y, expand_dim(c, s->of, s->axis + k, true));
   if (s->times != 1) y = emit(g, "Mul", y, emit_ints(g, &s->times, 1));
   return s->over ? emit(g, "Div", y, emit_ints(g, &s->over, 1)) : y;
 }
 
-Value *compose_sizes(Compose *c, const Value *x, const Size *sizes, int count) {
+Value *expand_sizes(Expansion *c, const Value *x, const Size *sizes, int count) {
   int64_t numbers[RANK_MAX];
   Value *parts[RANK_MAX] = {0};
   bool any = false;
@@ -76,17 +76,17 @@ Value *compose_sizes(Compose *c, const Value *x, const Size *sizes, int count) {
   return emit_first(c->graph, "Concat", ATTRS(attr_of_int("axis", 0)), parts, count);
 }
 
-Value *compose_reshape(Compose *c, Value *x, const Size *sizes, int count) {
-  return x ? emit(c->graph, "Reshape", x, compose_sizes(c, x, sizes, count)) : NULL;
+Value *expand_reshape(Expansion *c, Value *x, const Size *sizes, int count) {
+  return x ? emit(c->graph, "Reshape", x, expand_sizes(c, x, sizes, count)) : NULL;
 }
 
-bool compose_split(Compose *c, Value *x, int axis, Value *sizes, int count, Value **parts) {
+bool expand_split(Expansion *c, Value *x, int axis, Value *sizes, int count, Value **parts) {
   Node *n = emit_node(c->graph, "Split", ATTRS(attr_of_int("axis", axis)), (Value *[]){x, sizes}, 2, count, NULL);
   for (int i = 0; n && i < count; i++) parts[i] = n->out[i];
   return n != NULL;
 }
 
-Value *compose_dim(Compose *c, Value *x, int axis, bool vector) {
+Value *expand_dim(Expansion *c, Value *x, int axis, bool vector) {
   int64_t at = axis;
   static const int64_t zero = 0;
   Value *index = vector ? emit_ints(c->graph, &at, 1)
@@ -94,14 +94,14 @@ Value *compose_dim(Compose *c, Value *x, int axis, bool vector) {
   return emit(c->graph, "Gather", emit_shape(c->graph, x), index);
 }
 
-bool compose_is_early(const Compose *c) {
+bool expand_is_early(const Expansion *c) {
   const Node *n = c->node;
   for (int i = 0; i < n->in_count && !c->graph->waiting.allowed; i++)
     if (has_in(n, i) && !known_data(n->in[i])) return true;
   return false;
 }
 
-Status compose_later(Compose *c) {
+Status expand_later(Expansion *c) {
   const Node *n = c->node;
   Node *itself = graph_node(c->graph, n->op, c->names ? n->name : NULL, n->in, n->in_count, c->names, n->out_count,
                             n->attrs, n->attr_count);
@@ -110,14 +110,14 @@ Status compose_later(Compose *c) {
   return c->graph->error->status;
 }
 
-Value *compose_normalize(Compose *c, Value *x, double epsilon) {
+Value *expand_normalize(Expansion *c, Value *x, double epsilon) {
   Graph *g = c->graph;
   int last = x ? x->shape.rank - 1 : 0;
   AttrList attrs = ATTRS(attr_of_int("axis", -1), attr_of_float("epsilon", (float)epsilon));
-  Value *ones = emit(g, "Expand", emit_float(g, 1), compose_dim(c, x, last, true));
+  Value *ones = emit(g, "Expand", emit_float(g, 1), expand_dim(c, x, last, true));
   return emit_with(g, "LayerNormalization", attrs, x, ones);
 }
 
-Value *compose_range(Compose *c, Value *count) {
+Value *expand_range(Expansion *c, Value *count) {
   return emit(c->graph, "Range", emit_int(c->graph, 0), count, emit_int(c->graph, 1));
 }
