@@ -82,7 +82,7 @@ void *arena_alloc(Arena *arena, size_t bytes) {
   ArenaChunk *chunk = arena->chunk;
   if (!chunk || chunk->capacity - chunk->used < rounded) {
     bool large = rounded > chunk_bytes() / 4;
-    ArenaChunk *fresh = chunk_new(large ? rounded : chunk_bytes(), arena->brief ? BRIEF : LASTS);
+    ArenaChunk *fresh = chunk_new(large ? rounded : chunk_bytes(), arena->temporary ? TEMPORARY : LASTS);
     if (!fresh) return fail(arena);
     bool keep_cutting = chunk && large; /* a large block must not end a chunk that has room */
     fresh->next = keep_cutting ? chunk->next : chunk;

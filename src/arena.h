@@ -13,7 +13,7 @@ typedef struct Arena {
   ArenaChunk *chunk;
   size_t used_bytes; /* handed out so far */
   bool failed;       /* an allocation has failed since arena_free */
-  bool brief;        /* it is freed long before what is made meanwhile: its chunks come from the other end (memory.h) */
+  bool temporary;    /* it is freed long before what is made meanwhile: its chunks come from the other end (memory.h) */
 } Arena;
 
 /* Zeroed bytes, 16-byte aligned; NULL when memory is out (and `failed` is set). 0 bytes give a valid pointer. */

@@ -1,5 +1,5 @@
 /* Memory: from malloc, or a free piece that fits of the bytes that were given: the first of them for what lasts, the
- * last for what is brief, so that this leaves no gaps.
+ * last for what is temporary, so that this leaves no gaps.
  *
  *   │ Piece │ bytes of the block │ Piece │ bytes of the block │ …      from the first byte given to the last
  */
@@ -39,7 +39,7 @@ typedef struct Piece {
 
 static struct {
   char *start, *end; /* NULL: memory is malloc's */
-  size_t least_room; /* the fewest bytes there ever were between what lasts and what is brief */
+  size_t least_room; /* the fewest bytes there ever were between what lasts and what is temporary */
 } given;
 static atomic_size_t blocks; /* taken and not given back */
 
@@ -72,12 +72,12 @@ static Piece *find_free(size_t bytes, Lifetime life) {
 }
 
 static void note_room(void) {
-  const char *lasting = given.start, *brief = given.end;
+  const char *lasting = given.start, *temporary = given.end;
   for (const Piece *p = first_piece(); is_piece(p); p = piece_after(p)) {
     if (p->used && p->life == LASTS) lasting = (char *)piece_after(p);
-    else if (p->used && brief == given.end) brief = (const char *)p;
+    else if (p->used && temporary == given.end) temporary = (const char *)p;
   }
-  size_t room = lasting < brief ? (size_t)(brief - lasting) : 0;
+  size_t room = lasting < temporary ? (size_t)(temporary - lasting) : 0;
   if (room < given.least_room) given.least_room = room;
 }
 

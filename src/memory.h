@@ -14,7 +14,10 @@
 #define ASAN_UNPOISON_MEMORY_REGION(at, bytes)
 #endif
 
-typedef enum Lifetime { LASTS, BRIEF } Lifetime; /* BRIEF: it is given back long before what is taken meanwhile */
+typedef enum Lifetime {
+  LASTS,
+  TEMPORARY
+} Lifetime; /* TEMPORARY: it is given back long before what is taken meanwhile */
 
 /* 16-byte aligned; NULL when memory is out. */
 void *memory_take(size_t bytes, Lifetime life);

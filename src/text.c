@@ -11,9 +11,9 @@ static size_t character_bytes(const uint8_t *s, size_t left) {
   if (bytes > left) return 0;
   for (size_t i = 1; i < bytes; i++)
     if ((s[i] & 0xC0) != 0x80) return 0;
-  bool strange = (s[0] == 0xE0 && s[1] < 0xA0) || (s[0] == 0xED && s[1] > 0x9F) || (s[0] == 0xF0 && s[1] < 0x90) ||
-                 (s[0] == 0xF4 && s[1] > 0x8F);
-  return strange ? 0 : bytes;
+  bool ill_formed = (s[0] == 0xE0 && s[1] < 0xA0) || (s[0] == 0xED && s[1] > 0x9F) || (s[0] == 0xF0 && s[1] < 0x90) ||
+                    (s[0] == 0xF4 && s[1] > 0x8F);
+  return ill_formed ? 0 : bytes;
 }
 
 size_t text_whole(const void *text, size_t count) {

@@ -1,5 +1,5 @@
 /* Names: refuses a checkpoint whose parameters, moments or properties share a name, in a time that hostile counts
- * cannot stretch; and checks properties that are set. */
+ * cannot be longer; and checks properties that are set. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -62,15 +62,15 @@ static Value *clone_value(Graph *to, const Value *v, const Dim *numbers) {
 }
 
 /* The copy of a value; the copy of a sequence is made when it is first needed, after those of its items. */
-static Value *twin_of(Graph *to, Value *v) {
-  if (!v || v->twin || v->kind != VALUE_SEQUENCE) return v ? v->twin : NULL;
+static Value *copy_of(Graph *to, Value *v) {
+  if (!v || v->copy || v->kind != VALUE_SEQUENCE) return v ? v->copy : NULL;
   Value **items = ARENA_ARRAY(to->arena, Value *, v->item_count);
-  if (!items || !(v->twin = graph_value(to, v->name, v->type, NULL, VALUE_SEQUENCE))) return NULL;
-  for (int i = 0; i < v->item_count; i++) items[i] = v->items[i]->twin;
-  v->twin->items = items;
-  v->twin->item_count = v->item_count;
-  v->twin->absent = v->absent;
-  return v->twin;
+  if (!items || !(v->copy = graph_value(to, v->name, v->type, NULL, VALUE_SEQUENCE))) return NULL;
+  for (int i = 0; i < v->item_count; i++) items[i] = v->items[i]->copy;
+  v->copy->items = items;
+  v->copy->item_count = v->item_count;
+  v->copy->absent = v->absent;
+  return v->copy;
 }
 
 static Status out_of_memory(Graph *to) {
@@ -82,7 +82,7 @@ static Status clone_node(Graph *to, Node *n) {
   Value **in = ARENA_ARRAY(to->arena, Value *, n->in_count);
   const char **names = ARENA_ARRAY(to->arena, const char *, n->out_count);
   if (!in || !names) return out_of_memory(to);
-  for (int i = 0; i < n->in_count; i++) in[i] = twin_of(to, n->in[i]);
+  for (int i = 0; i < n->in_count; i++) in[i] = copy_of(to, n->in[i]);
   for (int i = 0; i < n->out_count; i++) names[i] = n->out[i] && !n->out[i]->pin ? n->out[i]->name : "";
   to->module = n->module;
   int first = to->node_count;
@@ -93,7 +93,7 @@ static Status clone_node(Graph *to, Node *n) {
     return to->error->status;
   if (to->node_count == first + 1) to->nodes[first]->stream = n->stream;
   for (int i = 0; i < n->out_count; i++)
-    if (*names[i]) n->out[i]->twin = graph_find(to, names[i]);
+    if (*names[i]) n->out[i]->copy = graph_find(to, names[i]);
   return STATUS_OK;
 }
 
@@ -101,23 +101,23 @@ Graph *graph_clone(Graph *g, Arena *arena, Error *error, const Dim *numbers, Val
   Graph *to = graph_new_like(g, arena, error);
   bool *wanted = to ? ARENA_ARRAY(arena, bool, g->value_count) : NULL;
   if (!wanted) return to ? out_of_memory(to), NULL : NULL;
-  for (int i = 0; i < g->value_count; i++) g->values[i]->twin = NULL;
+  for (int i = 0; i < g->value_count; i++) g->values[i]->copy = NULL;
   for (int i = 0; i < output_count; i++) want(wanted, outputs[i]);
   for (int i = g->node_count - 1; i >= 0; i--)
     if (node_wanted(wanted, g->nodes[i])) want_inputs(wanted, g->nodes[i]);
   for (int i = 0; i < g->value_count; i++) {
     Value *v = g->values[i];
     if ((v->kind != VALUE_NODE || v->pin) && v->kind != VALUE_SEQUENCE && wanted[i] &&
-        !(v->twin = clone_value(to, v, numbers)))
+        !(v->copy = clone_value(to, v, numbers)))
       return NULL;
   }
   for (int i = 0; i < g->input_count; i++)
-    if (g->inputs[i]->twin && !g->inputs[i]->pin && graph_add_input(to, g->inputs[i]->twin) != STATUS_OK) return NULL;
+    if (g->inputs[i]->copy && !g->inputs[i]->pin && graph_add_input(to, g->inputs[i]->copy) != STATUS_OK) return NULL;
   for (int i = 0; i < g->node_count; i++)
     if (node_wanted(wanted, g->nodes[i]) && clone_node(to, g->nodes[i]) != STATUS_OK) return NULL;
   to->module = NULL;
   for (int i = 0; i < output_count; i++)
-    if (graph_add_output(to, twin_of(to, outputs[i])) != STATUS_OK) return NULL;
+    if (graph_add_output(to, copy_of(to, outputs[i])) != STATUS_OK) return NULL;
   to->origin = NULL;
   return to;
 }

@@ -70,7 +70,7 @@ static Graph *clone(Graph *g, Arena *arena, Error *error, const Dim *numbers) {
   if (!bound) return NULL;
   bound->output_count = g->output_count;
   for (int i = 0; i < count; i++) {
-    Value *to = wanted[i]->twin;
+    Value *to = wanted[i]->copy;
     if (to && (to->kind == VALUE_INPUT || (to->producer && to->producer->deferred.waits)))
       to->declared = wanted[i]->declared;
   }
@@ -91,12 +91,12 @@ Graph *constants_bind(Constants *c, Graph *g, Arena *arena, Error *error) {
 Graph *constants_settle(Graph *g, Arena *arena, Error *error) {
   g->waiting.allowed = false;
   if (g->waiting.open && !(g = clone(g, arena, error, NULL))) return NULL; /* refused by the first node that waits */
-  bool settled = true;
+  bool all_there = true;
   for (int i = 0; i < g->value_count; i++) {
     const Value *v = g->values[i];
-    settled &= v->kind != VALUE_SEQUENCE && v->type != DTYPE_STRING && !(v->kind == VALUE_INPUT && v->declared);
+    all_there &= v->kind != VALUE_SEQUENCE && v->type != DTYPE_STRING && !(v->kind == VALUE_INPUT && v->declared);
   }
-  return settled ? g : NULL;
+  return all_there ? g : NULL;
 }
 
 Status constants_check_used(const Constants *c, Error *error) {

@@ -15,7 +15,7 @@ typedef struct Constants {
 /* Where to write the bytes of one; NULL with a sentence. */
 void *constants_add(Constants *c, const char *name, int type, int rank, const int64_t *dims, Arena *arena,
                     Error *error);
-/* The graph with constants for the inputs of their names: what they settle, as the condition of an If, is settled in
+/* The graph with constants for the inputs of their names: what they decide, as the condition of an If, is decided in
  * it. `g` itself where it has none of them; NULL with a sentence. */
 Graph *constants_bind(Constants *c, Graph *g, Arena *arena, Error *error);
 /* The graph, in which nothing waits any more, if nothing does and everything in it is tensors of numbers; otherwise

@@ -54,9 +54,10 @@ typedef struct Value {
                                known yet; else NULL */
   struct Value **items;     /* VALUE_SEQUENCE only */
   int item_count;
-  bool absent;  /* VALUE_SEQUENCE that stands for an empty optional */
-  bool ahead;   /* VALUE_NODE whose data was computed while the graph was built (graph/known.h) */
-  bool settled; /* VALUE_CONSTANT whose contents an infer has read, such as the scales of a Resize: it must stay as it
+  bool absent; /* VALUE_SEQUENCE that stands for an empty optional */
+  bool ahead;  /* VALUE_NODE whose data was computed while the graph was built (graph/known.h) */
+  bool
+      shape_constant; /* VALUE_CONSTANT whose contents an infer has read, such as the scales of a Resize: it must stay as it
                    is */
   /* Plan only. */
   bool in_state;      /* a root computed straight into the session's state, not into the arena */
@@ -76,9 +77,8 @@ typedef struct Value {
   const char *computed_from; /* the parameter from which an exporter computed this constant; NULL: none */
   bool computed_masked;      /* from no other parameter, but from a buffer too */
   bool computed_changed;     /* by more than moving and adding elements */
-  struct Value
-      *twin; /* the same value in the graph that this one was last cloned to; NULL when that does not want it */
-  const struct Value *pin; /* stands for it in clones: a constant, its contents computed ahead (run/stages.h), or what
+  struct Value *copy;        /* in the graph that this one was last cloned to; NULL when that does not want it */
+  const struct Value *pin;   /* stands for it in clones: a constant, its contents computed ahead (run/stages.h), or what
                               was fed (run/feed.h) */
   struct Contribution *contributions; /* backward only: gradients that have arrived and wait to be summed */
 } Value;
@@ -276,7 +276,7 @@ Status graph_expand(Graph *g, const Added *a,
 
 /* Copies the nodes that `outputs` need into a new graph in `arena` and infers each of them again. Pinned values are
  * replaced by their pins, and symbols by `numbers` where those are ≥ 0. Values of other kinds than VALUE_NODE are
- * copied with their data. `twin` of each old value points to its copy. */
+ * copied with their data. `copy` of each old value points to its copy. */
 Graph *graph_clone(Graph *g, Arena *arena, Error *error, const Dim *numbers, Value *const *outputs, int output_count);
 
 /* Emitting: errors are sticky, NULL in gives NULL out; the error is in g->error. emit returns output 0. */

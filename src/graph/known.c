@@ -26,7 +26,7 @@ static bool all_numbers(const Value *v) {
 }
 
 static void settle(Value *v) {
-  if (v && v->kind == VALUE_CONSTANT) v->settled = true;
+  if (v && v->kind == VALUE_CONSTANT) v->shape_constant = true;
 }
 
 /* One number may be a factor of a size, unless an exporter calls it a parameter. */
@@ -57,7 +57,7 @@ static bool run(Node *n, int depth, bool needed) {
 /* Stops at the first value that cannot be had, and computes nothing twice: it takes the time of one path and of what is
  * kept. Unless it is needed, it is not computed from what may become a parameter. */
 static bool compute(Value *v, int depth, bool needed) {
-  if (v->kind == VALUE_CONSTANT) return needed || v->settled || !may_train(v);
+  if (v->kind == VALUE_CONSTANT) return needed || v->shape_constant || !may_train(v);
   if (v->kind != VALUE_NODE || v->type == DTYPE_NONE || !v->producer || depth == 0) return false;
   if (v->ahead) return true;
   if (!all_numbers(v)) return run(v->producer, depth, needed);

@@ -10,7 +10,7 @@ const Dim *known_of(Value *v);
 /* The same where nothing depends on them yet: not computed from arrays of floats, which may train. */
 const Dim *known_at_hand(Value *v);
 /* The same as bytes, of any type, up to a limit of size; constants on which they depend must stay as they are
- * (Value.settled). */
+ * (Value.shape_constant). */
 const void *known_data(Value *v);
 /* Writes the dims to v->data. */
 void known_write(Value *v);

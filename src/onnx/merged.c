@@ -54,9 +54,9 @@ static bool is_within(const char *module, const char *whole, size_t length) {
 /* In the other layer a node of that kind reads it at the same place. */
 static bool has_twin(const Graph *g, const Node *n, int at, const char *module, size_t length) {
   for (int i = 0; i < g->node_count; i++) {
-    const Node *twin = g->nodes[i];
-    if (twin->op == n->op && twin->in_count > at && twin->in[at] == n->in[at] && twin->module &&
-        strlen(twin->module) == length && is_within(twin->module, module, length))
+    const Node *other = g->nodes[i];
+    if (other->op == n->op && other->in_count > at && other->in[at] == n->in[at] && other->module &&
+        strlen(other->module) == length && is_within(other->module, module, length))
       return true;
   }
   return false;

@@ -12,7 +12,7 @@
 /* What a parameter has beside numbers. */
 typedef struct Standing {
   int64_t steps;
-  size_t strange[3];
+  size_t non_finite[3];
 } Standing;
 
 static size_t padded_bytes(const Parameter *p) { return (p->bytes + 15) & ~(size_t)15; }
@@ -62,9 +62,9 @@ static void copy(TrainletSession *s, Adapter *a, Way way) {
       if (parts[k]) memcpy(way == OUT ? kept : parts[k], way == OUT ? parts[k] : kept, p->bytes);
     }
     Standing *standing = &a->standing[i];
-    if (way == OUT) standing->steps = p->steps, memcpy(standing->strange, p->strange, sizeof p->strange);
-    else p->steps = standing->steps, memcpy(p->strange, standing->strange, sizeof p->strange);
-    if (way == IN && !p->trainable) s->transition.packed.stale = true;
+    if (way == OUT) standing->steps = p->steps, memcpy(standing->non_finite, p->non_finite, sizeof p->non_finite);
+    else p->steps = standing->steps, memcpy(p->non_finite, standing->non_finite, sizeof p->non_finite);
+    if (way == IN && !p->trainable) s->program_cache.packed.stale = true;
     at += padded_bytes(p) / sizeof(float);
   }
 }
@@ -80,7 +80,7 @@ static Adapter *add(TrainletSession *s, const char *name) {
   Adapter *a = make(s, name, 1 + s->state.moment_count);
   if (!a) return NULL;
   memcpy(a->values, start->values, s->adapters.bytes);
-  for (int i = 0; i < s->state.count; i++) a->standing[i].strange[0] = start->standing[i].strange[0];
+  for (int i = 0; i < s->state.count; i++) a->standing[i].non_finite[0] = start->standing[i].non_finite[0];
   append(&s->adapters, a);
   return a;
 }

@@ -177,7 +177,7 @@ static void put_adapters(Printer *p, const TrainletSession *s) {
 }
 
 static void put_memory(Printer *p, const TrainletSession *s, size_t taken) {
-  const Transition *t = &s->transition;
+  const ProgramCache *t = &s->program_cache;
   size_t feeds = 0;
   for (int m = 0; m < MODEL_COUNT; m++)
     for (int i = 0; s->models[m].feeds && i < feed_count(&s->models[m]); i++)

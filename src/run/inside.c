@@ -8,7 +8,7 @@
 const char *trainlet_session_graph(TrainletSession *s, TrainletPart part) {
   Printer p = session_begin_text(s);
   const Model *m = session_model(s, part);
-  const Program *last = m ? transition_last(&s->transition, (int)part) : NULL;
+  const Program *last = m ? program_cache_last(&s->program_cache, (int)part) : NULL;
   if (last) plan_print(&p, last);
   for (int i = 0; m && !last && i < m->graph->node_count; i++)
     graph_print_node(&p, m->graph->nodes[i], NULL), printer_put(&p, "\n");
@@ -18,7 +18,7 @@ const char *trainlet_session_graph(TrainletSession *s, TrainletPart part) {
 void trainlet_session_time_nodes(TrainletSession *s, double (*now)(void *context), void *context) {
   s->clock = (Clock){now, context};
   for (int i = 0; i < PROGRAMS_MAX; i++)
-    if (s->transition.programs[i]) plan_forget_times(&s->transition.programs[i]->program);
+    if (s->program_cache.programs[i]) plan_forget_times(&s->program_cache.programs[i]->program);
 }
 
 static void put_node(Printer *p, const Node *n, double ms) {
@@ -39,7 +39,7 @@ static void put_times(Printer *p, const Program *of, const Clock *clock) {
 
 const char *trainlet_session_node_times(TrainletSession *s, TrainletPart part) {
   Printer p = session_begin_text(s);
-  const Program *last = session_model(s, part) ? transition_last(&s->transition, (int)part) : NULL;
+  const Program *last = session_model(s, part) ? program_cache_last(&s->program_cache, (int)part) : NULL;
   if (last && s->clock.now && last->timed_runs) put_times(&p, last, &s->clock);
   else error_set(&s->error, STATUS_INVALID_ARGUMENT, NULL, "no run of this model was timed");
   return session_end_text(s, &p);

@@ -19,8 +19,8 @@ PART(anchor, state_draw);
 
 static void update(State *s, const Optimizer *shared, float lr, float scale) {
   Optimizer o = *shared;
-  Stretch x;
-  for (int i = 0; (i = state_next_stretch(s, i, &x));) {
+  StateRange x;
+  for (int i = 0; (i = state_next_range(s, i, &x));) {
     o.weight_decay = x.weight_decay;
     optimizer_update(&o, x.steps + o.first_step, lr * x.lr_scale, scale, x.values, x.gradients, x.moment[0],
                      x.moment[1], x.count);
@@ -42,10 +42,10 @@ static bool all_within(const float *x, size_t count, float most) {
 }
 
 static bool is_safe(State *s, const Optimizer *o, float lr, double norm_squared) {
-  Stretch x;
+  StateRange x;
   bool safe = norm_squared <= SAFE_NORM_SQUARED && (o->eps > 0 || !optimizer_has(o->kind, SETTING_EPS));
   bool looks = s->safe_steps == 0;
-  for (int i = 0; safe && (i = state_next_stretch(s, i, &x));) {
+  for (int i = 0; safe && (i = state_next_range(s, i, &x));) {
     float rate = fabsf(lr * x.lr_scale);
     safe = rate <= SAFE_RATE && rate * x.weight_decay <= SAFE_DECAY;
     if (!looks) continue;
@@ -59,8 +59,8 @@ static bool is_safe(State *s, const Optimizer *o, float lr, double norm_squared)
 /* Copies values and moments of what trains to `copy`, or back; NULL: counts their bytes alone. */
 static size_t copy_trained(const State *s, char *copy, bool back) {
   size_t at = 0;
-  Stretch x;
-  for (int i = 0; (i = state_next_stretch(s, i, &x));) {
+  StateRange x;
+  for (int i = 0; (i = state_next_range(s, i, &x));) {
     float *const parts[] = {x.values, x.moment[0], x.moment[1]};
     for (int k = 0; k < 3; k++) {
       size_t bytes = parts[k] ? x.count * sizeof(float) : 0;

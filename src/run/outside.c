@@ -146,7 +146,7 @@ static void close_run(TrainletSession *s, OpenRun *w) {
   OpenRun **at = &s->outside.first;
   while (*at != w) at = &(*at)->next;
   *at = w->next;
-  if (w->program) transition_let_go(&s->transition, w->program);
+  if (w->program) program_cache_let_go(&s->program_cache, w->program);
   give_feeds_back(w, &s->models[MODEL_TRAIN]);
   block_free(&w->arena);
   Arena memory = w->memory; /* w itself lies in it */
@@ -181,7 +181,7 @@ static Status hold_program(TrainletSession *s, Model *m, OpenRun *w) {
                .work_limit = s->limit_work,
                .arena = &w->arena,
                .stop = &s->stop};
-  w->program = transition_hold(&s->transition, &r, &s->error);
+  w->program = program_cache_hold(&s->program_cache, &r, &s->error);
   return w->program ? STATUS_OK : out_of_memory(s); /* the first error wins */
 }
 
@@ -268,7 +268,7 @@ static int gradient_of(const Node *yield, int input) {
 }
 
 static void resume(TrainletSession *s, OpenRun *w) {
-  transition_resume(w->program, w->feeds, s->models[MODEL_TRAIN].graph->input_count, &w->arena);
+  program_cache_resume(w->program, w->feeds, s->models[MODEL_TRAIN].graph->input_count, &w->arena);
 }
 
 static void *take_gradient(TrainletSession *s, OpenRun *w, const char *name, DType type, int rank,

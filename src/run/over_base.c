@@ -108,7 +108,7 @@ Status session_lay_over(TrainletSession *s) {
     return error_set(&s->error, STATUS_INVALID_ARGUMENT, NULL,
                      "an adapterState needs the checkpointState of its artifacts, which has the base");
   Joined j = {.s = s};
-  Arena scratch = {.brief = true};
+  Arena scratch = {.temporary = true};
   Status status = join_all(&j, &scratch);
   arena_free(&scratch);
   return status;

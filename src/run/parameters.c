@@ -15,7 +15,7 @@ int trainlet_session_parameter_count(const TrainletSession *s) { return s->state
 TrainletTensor trainlet_session_parameter(TrainletSession *s, int i) {
   if (i < 0 || i >= s->state.count) return (TrainletTensor){0};
   const Parameter *p = &s->state.parameters[i];
-  if (!p->trainable) s->transition.packed.stale = true, s->base_known = false; /* the caller may write it */
+  if (!p->trainable) s->program_cache.packed.stale = true, s->base_known = false; /* the caller may write it */
   return (TrainletTensor){p->name,  p->type, p->shape.rank, p->shape.dim, p->data, shape_elements(&p->shape),
                           p->bytes, -1,      false};
 }
@@ -97,7 +97,7 @@ void trainlet_session_copy_in(TrainletSession *s, TrainletWhich which, const flo
     state_trust(&s->state.parameters[i]);
   }
   trainlet_session_changed(s);
-  if (which == TRAINLET_ALL) s->lacks_values = s->base_known = false, s->transition.packed.stale = true;
+  if (which == TRAINLET_ALL) s->lacks_values = s->base_known = false, s->program_cache.packed.stale = true;
 }
 
 int64_t trainlet_session_position(const TrainletSession *s, int i) {

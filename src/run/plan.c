@@ -19,7 +19,7 @@ enum {
                            go by classes */
 };
 
-/* One stretch of bytes to place: a value's, or a step's scratch. */
+/* A range of bytes to place: a value's, or a step's scratch. */
 typedef struct Span {
   size_t bytes, offset;
   int first, last;
@@ -266,7 +266,7 @@ static Status place_in(Graph *g, Program *out, Arena *scratch) {
 }
 
 static Status place(Graph *g, Program *out) {
-  Arena scratch = {.brief = true};
+  Arena scratch = {.temporary = true};
   Status status = place_in(g, out, &scratch);
   arena_free(&scratch);
   return status;

@@ -22,9 +22,9 @@ typedef struct Program {
   size_t lower_bound_bytes; /* largest sum of bytes alive at one step: no placement can need less */
   int peak_step;            /* where that is */
   void *base;               /* where it was resolved last; NULL before */
-  Value *
-      *fetched; /* set by run/transition.c: what was asked for, where a sequence stands for its items; NULL from plan */
-  const Node **losses; /* set by run/transition.c, too: those over labels (run/loss.h) */
+  Value **
+      fetched; /* set by run/program_cache.c: what was asked for, where a sequence stands for its items; NULL from plan */
+  const Node **losses; /* set by run/program_cache.c, too: those over labels (run/loss.h) */
   int loss_count;
   Node *yield;    /* the YieldOp, at which gradients come from outside; NULL where there is none */
   int yield_step; /* steps before it; step_count where there is none */

@@ -277,7 +277,7 @@ static Status export_graph(TrainletSession *s, const char *outputs, unsigned for
   Graph *joined = plain_graph(s, wanted, count + 1, adapters, arena);
   if (!joined) return s->error.status;
   OnnxTraining training = {.graph = joined};
-  TRY(part_training_info_write(s, wanted[count]->twin, &training));
+  TRY(part_training_info_write(s, wanted[count]->copy, &training));
   return part_onnx_write_training(model, &training, &s->result, &s->result_bytes);
 }
 

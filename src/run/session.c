@@ -30,7 +30,7 @@ void trainlet_session_free(TrainletSession *s) {
   outside_close(s); /* its feeds go back to the models */
   for (int m = 0; m < MODEL_COUNT; m++)
     for (int i = 0; s->models[m].feeds && i < feed_count(&s->models[m]); i++) feed_free(&s->models[m].feeds[i]);
-  transition_free(&s->transition);
+  program_cache_free(&s->program_cache);
   adapters_free(&s->adapters);
   state_free(&s->state);
   block_free(&s->result);
@@ -254,7 +254,7 @@ static LossCount count_of(const Request *r, const Program *p, int i) {
 Status session_run_model(TrainletSession *s, Model *m, Request *r) {
   s->fetched_count = 0;
   s->begun = false;
-  Program *p = session_check_feeds(s, m) == STATUS_OK ? transition_program(&s->transition, r, &s->error) : NULL;
+  Program *p = session_check_feeds(s, m) == STATUS_OK ? program_cache_find(&s->program_cache, r, &s->error) : NULL;
   session_forget_feeds(m);
   if (!p) return session_out_of_memory(s); /* the first error wins */
   if (s->only_plans) return STATUS_OK;

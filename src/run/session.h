@@ -6,7 +6,7 @@
 #include "run/adapters.h"
 #include "run/loss.h"
 #include "run/state.h"
-#include "run/transition.h"
+#include "run/program_cache.h"
 #include "trainlet.h"
 #include "printer.h"
 
@@ -61,7 +61,7 @@ struct TrainletSession {
   Adapters adapters;
   uint32_t base; /* session_base, if that is known */
   bool base_known;
-  Transition transition;
+  ProgramCache program_cache;
   Outside outside;
   Value **accumulators; /* outputs of the accumulator nodes */
   int accumulator_count;

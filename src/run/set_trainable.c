@@ -272,7 +272,7 @@ static void take_graph(TrainletSession *s, const Model *made, Arena *previous) {
   Model *train = &s->models[MODEL_TRAIN];
   outside_close(s);
   for (int i = 0; train->feeds && i < feed_count(train); i++) feed_free(&train->feeds[i]);
-  transition_forget(&s->transition);
+  program_cache_forget(&s->program_cache);
   s->fetched_count = 0;
   arena_free(previous);
   *train = *made;

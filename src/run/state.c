@@ -58,7 +58,7 @@ static Status order_in(State *s, const Checkpoint *c, const Graph *train, Arena 
 }
 
 static Status order_parameters(State *s, const Checkpoint *c, const Graph *train, Arena *arena) {
-  Arena scratch = {.brief = true};
+  Arena scratch = {.temporary = true};
   Status status = order_in(s, c, train, arena, &scratch);
   arena_free(&scratch);
   return status;
@@ -257,16 +257,16 @@ void state_restore_statistics(State *s, Undo undo) { copy_statistics(s, undo, tr
 /* ---- what a checkpoint brings ---- */
 
 /* Counts infinities and NaNs; with `twice`, NaNs twice, so that an infinity that became a NaN shows. */
-static size_t count_strange(const float *x, size_t bytes, bool twice) {
+static size_t count_non_finite(const float *x, size_t bytes, bool twice) {
   size_t count = 0;
   for (size_t i = 0; i < bytes / sizeof *x; i++) count += (size_t)!isfinite(x[i]) + (size_t)(twice && isnan(x[i]));
   return count;
 }
 
-bool state_is_finite(const Parameter *p) { return !count_strange(p->data, p->bytes, false); }
+bool state_is_finite(const Parameter *p) { return !count_non_finite(p->data, p->bytes, false); }
 
 void state_trust(Parameter *p) {
-  p->strange[0] = p->type == DTYPE_FLOAT32 ? count_strange(p->data, p->bytes, true) : 0;
+  p->non_finite[0] = p->type == DTYPE_FLOAT32 ? count_non_finite(p->data, p->bytes, true) : 0;
 }
 
 static void copy_values(State *s, const Checkpoint *c) {
@@ -299,7 +299,7 @@ static Status copy_moments(State *s, const Checkpoint *c, const Optimizer *o, Er
                          m->moment[k].bytes, p->bytes);
       if (!p->moment[k] && !(p->moment[k] = arena_alloc(&s->moments, p->bytes))) return no_room(s, error);
       memcpy(p->moment[k], m->moment[k].data, p->bytes);
-      p->strange[1 + k] = count_strange(p->moment[k], p->bytes, true);
+      p->non_finite[1 + k] = count_non_finite(p->moment[k], p->bytes, true);
     }
   }
   return STATUS_OK;
@@ -440,12 +440,12 @@ static bool is_next(const Parameter *a, const Parameter *b) {
   return next;
 }
 
-int state_next_stretch(const State *s, int i, Stretch *out) {
+int state_next_range(const State *s, int i, StateRange *out) {
   while (i < s->count && !s->parameters[i].trainable) i++;
   if (i >= s->count) return 0;
   const Parameter *last = &s->parameters[i];
-  *out = (Stretch){last->data,     last->grad,        {last->moment[0], last->moment[1]}, 0, last->steps,
-                   last->lr_scale, last->weight_decay};
+  *out = (StateRange){last->data,     last->grad,        {last->moment[0], last->moment[1]}, 0, last->steps,
+                      last->lr_scale, last->weight_decay};
   for (i++; i < s->count; i++) {
     const Parameter *p = &s->parameters[i];
     if (p->trainable && !is_next(last, p)) break;
@@ -511,12 +511,12 @@ Status state_take_best(State *s, const Checkpoint *c, Error *error) {
 /* Values, moment 0, moment 1 (`part`) of a parameter that have more infinities and NaNs than came from outside. */
 static Status check_part(const Parameter *p, int part, const char *why, Error *error) {
   const float *x = part ? p->moment[part - 1] : p->data;
-  if (!x || count_strange(x, p->bytes, true) <= p->strange[part]) return STATUS_OK;
+  if (!x || count_non_finite(x, p->bytes, true) <= p->non_finite[part]) return STATUS_OK;
   return error_set(error, STATUS_NON_FINITE_LOSS, NULL, "%s '%.200s' has %zu values that are not finite: %s",
                    part         ? "the optimizer's state of"
                    : p->updated ? "running statistic"
                                 : "parameter",
-                   p->name, count_strange(x, p->bytes, false), why);
+                   p->name, count_non_finite(x, p->bytes, false), why);
 }
 
 Status state_check_finite(const State *s, const char *why, Error *error) {

@@ -31,7 +31,8 @@ typedef struct Parameter {
   bool adapted;                 /* an adapter's: each has values and moments of its own (run/adapters.h) */
   void *best;                   /* a copy of its values in `best`, NULL where there is none */
   float *average;               /* of its values over the steps, in `averages`; NULL where there is none */
-  size_t strange[3]; /* how many values and moments were not finite when they came from outside; a NaN counts twice */
+  size_t
+      non_finite[3]; /* how many values and moments were not finite when they came from outside; a NaN counts twice */
 } Parameter;
 
 typedef struct State {
@@ -42,7 +43,7 @@ typedef struct State {
   Block values, gradients, undo, best, averages, bases;
   bool averaged;   /* they have had a step: until then they hold nothing */
   float ema_decay; /* of the averages; 0: they stay as they are */
-  Arena moments;   /* a stretch for all that began to train together */
+  Arena moments;   /* a range for all that began to train together */
   int moment_count;
   size_t total_bytes;
   size_t in_place_bytes; /* among them: of parameters that stay in the checkpoint's file */
@@ -78,14 +79,14 @@ void state_zero_gradients(State *s);
 void state_clamp(State *s); /* to the parameters' bounds */
 /* Trainable parameters that lie side by side, with their gradients and moments, and have had as many updates; they are
  * of one group. */
-typedef struct Stretch {
+typedef struct StateRange {
   float *values, *gradients, *moment[2];
   size_t count; /* of elements */
   int64_t steps;
   float lr_scale, weight_decay;
-} Stretch;
+} StateRange;
 /* The one that begins at parameter i or later; gives the parameter after it, 0 when there is none left. */
-int state_next_stretch(const State *s, int i, Stretch *out);
+int state_next_range(const State *s, int i, StateRange *out);
 /* One step of the optimizer over all of them (run/optimize.c). STATUS_NON_FINITE_LOSS where a gradient is not finite,
  * or a value or moment would no longer be; then nothing has changed. `norm` is set to that of all gradients, before
  * they are clipped. */

@@ -1,7 +1,7 @@
 /* Trainer: the training graph of a compact file in one shape, of which only what a step reads stays in memory.
  *
  *   dims, file ─▶ Graph without symbols ─▶ passes ─▶ plan ─▶ copies of nodes and values ─▶ step, step, step …
- *                 ╰──── in `brief`, freed before the ───╯
+ *                 ╰──── in `temporary`, freed before ──╯
  *                       step's arena is taken
  */
 #include <math.h>
@@ -19,11 +19,11 @@
 #include "trainlet.h"
 
 struct TrainletTrainer {
-  Arena arena; /* the trainer itself, and what lasts as long */
-  Arena brief; /* what the file is read into */
+  Arena arena;     /* the trainer itself, and what lasts as long */
+  Arena temporary; /* what the file is read into */
   Budget budget;
   Error error;
-  struct FixedDim *dims; /* in `brief` */
+  struct FixedDim *dims; /* in `temporary` */
   int dim_count, dim_capacity;
   bool loaded, ready;
   uint8_t reset_flag; /* every step overwrites the gradients */
@@ -47,7 +47,7 @@ TrainletTrainer *trainlet_trainer_new(void) {
   TrainletTrainer *t = ARENA_NEW(&arena, TrainletTrainer);
   if (budget_leave(&budget, &error, t) != STATUS_OK) return arena_free(&arena), NULL;
   t->arena = arena;
-  t->brief.brief = true;
+  t->temporary.temporary = true;
   t->budget = budget;
   t->reset_flag = 1;
   return t;
@@ -57,7 +57,7 @@ void trainlet_trainer_free(TrainletTrainer *t) {
   if (!t) return;
   state_free(&t->state);
   block_free(&t->block);
-  arena_free(&t->brief);
+  arena_free(&t->temporary);
   Arena arena = t->arena; /* t itself lies in it */
   arena_free(&arena);
 }
@@ -79,8 +79,8 @@ static Status add_dim(TrainletTrainer *t, const char *name, int64_t size) {
                      (long long)size);
   for (int i = 0; i < t->dim_count; i++)
     if (strcmp(t->dims[i].name, name) == 0) return t->dims[i].size = size, STATUS_OK;
-  const char *copy = arena_copy_text(&t->brief, name);
-  struct FixedDim *dims = arena_list_grow(&t->brief, t->dims, t->dim_count, &t->dim_capacity, sizeof *dims);
+  const char *copy = arena_copy_text(&t->temporary, name);
+  struct FixedDim *dims = arena_list_grow(&t->temporary, t->dims, t->dim_count, &t->dim_capacity, sizeof *dims);
   if (!copy || !dims) return out_of_memory(t);
   t->dims = dims;
   dims[t->dim_count++] = (struct FixedDim){copy, size, false};
@@ -104,7 +104,7 @@ static void want(bool *wanted, Value *const *values, int count) {
 /* Marks, by their index, the values that steps read and write, and those that have names for the caller. */
 static bool *find_wanted(TrainletTrainer *t, const Program *p) {
   const Graph *g = p->graph;
-  bool *wanted = ARENA_ARRAY(&t->brief, bool, g->value_count);
+  bool *wanted = ARENA_ARRAY(&t->temporary, bool, g->value_count);
   if (!wanted) return NULL;
   for (int i = 0; i < p->step_count; i++) {
     want(wanted, p->steps[i]->in, p->steps[i]->in_count);
@@ -116,14 +116,14 @@ static bool *find_wanted(TrainletTrainer *t, const Program *p) {
   return wanted;
 }
 
-/* What lies in the block has its place there instead of an address; `twin` of the value points to its copy. */
+/* What lies in the block has its place there instead of an address; `copy` of the value points to its copy. */
 static void keep_value(Value *v, Value *copy) {
   const Value *root = value_root(v);
   memcpy(copy, v, VALUE_RUN_BYTES);
   copy->name = "";
   copy->kind = root->in_state ? VALUE_STATE : root->kind;
   copy->data = copy->kind == VALUE_NODE ? (void *)(uintptr_t)root->offset : root->data;
-  v->twin = copy;
+  v->copy = copy;
 }
 
 static char *keep_values(TrainletTrainer *t, const Program *p, int *count) {
@@ -139,7 +139,7 @@ static char *keep_values(TrainletTrainer *t, const Program *p, int *count) {
 
 static Value **keep_links(Value **from, int count, Value ***next) {
   Value **to = *next;
-  for (int i = 0; i < count; i++) to[i] = from[i] ? from[i]->twin : NULL;
+  for (int i = 0; i < count; i++) to[i] = from[i] ? from[i]->copy : NULL;
   *next += count;
   return to;
 }
@@ -190,8 +190,8 @@ static Status keep_steps(TrainletTrainer *t, const Program *p) {
 /* ---- names ---- */
 
 static bool keep_named(TrainletTrainer *t, Value *v) {
-  t->named[t->named_count++] = v->twin;
-  return keep_text(t, &v->twin->name, v->name);
+  t->named[t->named_count++] = v->copy;
+  return keep_text(t, &v->copy->name, v->name);
 }
 
 /* Of what the caller asks for, and of what sentences tell. */
@@ -217,7 +217,7 @@ static Status keep_losses(TrainletTrainer *t, const Program *p) {
     const Node *n = p->steps[i];
     if (!loss_compares(n)) continue;
     const Value *labels = loss_labels(n);
-    t->labels[found] = labels->twin ? labels->twin : n->in[n->op->counted(n).labels]->twin;
+    t->labels[found] = labels->copy ? labels->copy : n->in[n->op->counted(n).labels]->copy;
     to->losses[found++] = to->steps[i];
     if (!keep_text(t, &to->steps[i]->name, n->name)) return out_of_memory(t);
   }
@@ -328,7 +328,7 @@ static Status keep(TrainletTrainer *t, const Program *p, Value **values, int *co
 }
 
 static Status load(TrainletTrainer *t, const void *file, size_t bytes) {
-  CompactFixed fixed = {t->dims, t->dim_count, &t->brief};
+  CompactFixed fixed = {t->dims, t->dim_count, &t->temporary};
   Compact c;
   Program p;
   Value *values;
@@ -341,7 +341,7 @@ static Status load(TrainletTrainer *t, const void *file, size_t bytes) {
   TRY(join(t, &c));
   TRY(make_program(t, c.train, &p));
   TRY(keep(t, &p, &values, &count, &block_bytes));
-  arena_free(&t->brief);
+  arena_free(&t->temporary);
   arena_trim(&t->arena);
   TRY(take_block(t, block_bytes, values, count));
   t->ready = true;
@@ -351,7 +351,7 @@ static Status load(TrainletTrainer *t, const void *file, size_t bytes) {
 Status trainlet_trainer_load(TrainletTrainer *t, const void *file, size_t bytes) {
   budget_enter(&t->budget, &t->error);
   Status status = load(t, file, bytes);
-  arena_free(&t->brief);
+  arena_free(&t->temporary);
   return budget_leave(&t->budget, &t->error, status == STATUS_OK);
 }
 

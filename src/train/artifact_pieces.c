@@ -99,7 +99,7 @@ static bool stands_alone(const Graph *g, const Value *v) {
 
 static void *place_for(TrainletArtifacts *a, const char *name, size_t bytes) {
   Value *v = a->model ? graph_find(a->model, name) : NULL;
-  if (!v || v->kind != VALUE_CONSTANT || !v->initializer || v->settled || bytes != value_bytes(v))
+  if (!v || v->kind != VALUE_CONSTANT || !v->initializer || v->shape_constant || bytes != value_bytes(v))
     return error_set(&a->error, STATUS_INVALID_ARGUMENT, NULL, "the model has no parameter '%.200s' of %zu bytes", name,
                      bytes),
            NULL;

@@ -177,7 +177,7 @@ const Value *artifacts_part_scores(TrainletArtifacts *a, const LossOptions *o) {
 static Value *append_part(TrainletArtifacts *a, Graph *g, const LossOptions *o) {
   const Value *from = artifacts_part_scores(a, o);
   if (!from) return NULL;
-  return name_loss(a, g, loss_append(g, o, from), from->twin, arena_print(g->arena, "%s_loss", from->name));
+  return name_loss(a, g, loss_append(g, o, from), from->copy, arena_print(g->arena, "%s_loss", from->name));
 }
 
 /* The parts go into `parts`, to be outputs after their sum. */
@@ -193,14 +193,14 @@ static Value *append_losses(TrainletArtifacts *a, Graph *g, Value **parts) {
 static Value *append_loss(TrainletArtifacts *a, Graph *g, Value **parts) {
   if (a->loss_count) return append_losses(a, g, parts);
   const Value *scores = artifacts_scores(a);
-  return scores ? name_loss(a, g, loss_append(g, &a->loss, scores), scores->twin, "loss") : NULL;
+  return scores ? name_loss(a, g, loss_append(g, &a->loss, scores), scores->copy, "loss") : NULL;
 }
 
 static Status add_model_outputs(TrainletArtifacts *a, Graph *g) {
   if (a->loss_inputs.count)
     return error_set(&a->error, STATUS_INVALID_ARGUMENT, NULL,
                      "lossInputs goes with a loss inside: with 'outside' every output takes a gradient");
-  for (int i = 0; i < a->model->output_count; i++) TRY(graph_add_output(g, a->model->outputs[i]->twin));
+  for (int i = 0; i < a->model->output_count; i++) TRY(graph_add_output(g, a->model->outputs[i]->copy));
   return STATUS_OK;
 }
 
@@ -243,7 +243,7 @@ static Status add_accumulator(Graph *g, Value *parameter, Value *grad, Value *re
 static int float_inputs(const Graph *m, Value **to) {
   int count = 0;
   for (int i = 0; i < m->input_count; i++)
-    if (m->inputs[i]->type == DTYPE_FLOAT32 && !m->inputs[i]->declared) to[count++] = m->inputs[i]->twin;
+    if (m->inputs[i]->type == DTYPE_FLOAT32 && !m->inputs[i]->declared) to[count++] = m->inputs[i]->copy;
   return count;
 }
 
@@ -263,7 +263,7 @@ static Status append_training(TrainletArtifacts *a, Graph *g, Value *loss, bool 
         **grads = ARENA_ARRAY(g->arena, Value *, m->value_count + m->input_count);
   if (!wrt || !grads) return error_set(&a->error, STATUS_OUT_OF_MEMORY, NULL, "out of memory for the training graph");
   for (int i = 0; i < m->value_count; i++)
-    if (trained[i]) wrt[count++] = m->values[i]->twin;
+    if (trained[i]) wrt[count++] = m->values[i]->copy;
   if (inputs) input_count = float_inputs(m, wrt + count);
   TRY(append_gradients(g, loss, wrt, count + input_count, grads));
   Shape flag = SHAPE(1);

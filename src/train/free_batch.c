@@ -26,7 +26,7 @@ typedef struct Free {
   int64_t size;     /* what it was */
   int original;     /* values of the model itself */
   bool *fed;        /* by a value's index: it depends on what is fed, */
-  bool *learned;    /* on what may train, whose contents must not be looked at (Value.settled) */
+  bool *learned;    /* on what may train, whose contents must not be looked at (Value.shape_constant) */
   size_t *elements; /* by a value's index: how many there were */
   Value *count;     /* int64 (1): the batch; NULL until it is needed */
   Merged *merged;   /* with an outer part above 1 */
@@ -422,13 +422,13 @@ BatchFreed batch_free(Graph *g, const Node **why) {
   bool constant = false;
   for (int i = 0; i < g->output_count && trial && !at; i++) {
     const Value *y = g->outputs[i];
-    if (y->producer && batch_axis(y->twin) != 0) at = y->twin->producer;
-    constant |= !y->producer && y->kind != VALUE_INPUT; /* an input is freed with the others, and may have no twin */
+    if (y->producer && batch_axis(y->copy) != 0) at = y->copy->producer;
+    constant |= !y->producer && y->kind != VALUE_INPUT; /* an input is freed with the others, and may have no copy */
   }
   bool good = trial && !at && !constant;
   for (int i = 0; i < g->node_count && at; i++)
     for (int k = 0; k < g->nodes[i]->out_count; k++)
-      if (g->nodes[i]->out[k] && g->nodes[i]->out[k]->twin && g->nodes[i]->out[k]->twin->producer == at)
+      if (g->nodes[i]->out[k] && g->nodes[i]->out[k]->copy && g->nodes[i]->out[k]->copy->producer == at)
         *why = g->nodes[i];
   bool out = arena.failed || missed.status == STATUS_OUT_OF_MEMORY;
   arena_free(&arena);

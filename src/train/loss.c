@@ -249,7 +249,7 @@ static Value *scores_for(Graph *g, LossOptions *o, const Value *from) {
   int axis = axis_of_classes(o, from);
   Value *before = has_activation(o) ? scores_before(g, from, axis, &o->logs) : NULL;
   o->class_axis = axis == 1 ? 1 : -1;
-  return before ? before : from->twin;
+  return before ? before : from->copy;
 }
 
 Value *loss_append(Graph *g, const LossOptions *options, const Value *from) {

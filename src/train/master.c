@@ -9,7 +9,7 @@
 static bool is_narrow(DType type) { return type == DTYPE_FLOAT16 || type == DTYPE_BFLOAT16; }
 
 bool master_wanted(const Value *v) {
-  return v->kind == VALUE_CONSTANT && v->initializer && !v->settled && is_narrow(v->type) && v->data &&
+  return v->kind == VALUE_CONSTANT && v->initializer && !v->shape_constant && is_narrow(v->type) && v->data &&
          shape_elements(&v->shape) > 0;
 }
 

@@ -49,7 +49,7 @@ static Status copy_node(Graph *to, Node *n, const Op *op, AttrList attrs, Value 
   for (int i = 0; i < kept_outs; i++) names[i] = n->out[i] ? n->out[i]->name : "";
   Node *copy = graph_node(to, op, n->name, in, in_count, names, out_count, attrs.items, attrs.count);
   for (int i = 0; copy && i < kept_outs; i++)
-    if (n->out[i]) n->out[i]->twin = copy->out[i];
+    if (n->out[i]) n->out[i]->copy = copy->out[i];
   return to->error->status;
 }
 
@@ -77,7 +77,7 @@ static Status copy_in_mode(Graph *to, Node *n, bool training) {
   Value **in = ARENA_ARRAY(to->arena, Value *, n->in_count);
   if (!in) return error_set(to->error, STATUS_OUT_OF_MEMORY, n->name, "out of memory for the training graph");
   for (int i = 0; i < n->in_count; i++) {
-    in[i] = n->in[i] ? n->in[i]->twin : NULL;
+    in[i] = n->in[i] ? n->in[i]->copy : NULL;
     bool passes = n->op == &op_cast || n->op == &op_identity;
     if (passes && !in[i]) return STATUS_OK; /* of statistics that a BatchNormalization does not give */
   }
@@ -87,8 +87,8 @@ static Status copy_in_mode(Graph *to, Node *n, bool training) {
 }
 
 bool mode_is_parameter(const Value *v) {
-  return v->kind == VALUE_CONSTANT && v->initializer && !v->settled && (v->type == DTYPE_FLOAT32 || v->quantized) &&
-         shape_elements(&v->shape) > 0;
+  return v->kind == VALUE_CONSTANT && v->initializer && !v->shape_constant &&
+         (v->type == DTYPE_FLOAT32 || v->quantized) && shape_elements(&v->shape) > 0;
 }
 
 Graph *mode_copy(Graph *m, const bool *still, Arena *arena, Error *error) {
@@ -97,15 +97,15 @@ Graph *mode_copy(Graph *m, const bool *still, Arena *arena, Error *error) {
   for (int i = 0; i < m->output_count; i++) m->outputs[i]->fetched = true;
   for (int i = 0; i < m->input_count; i++) {
     Value *v = m->inputs[i];
-    v->twin = graph_value(to, v->name, v->type, &v->shape, VALUE_INPUT);
-    if (!v->twin || graph_add_input(to, v->twin) != STATUS_OK) return NULL;
+    v->copy = graph_value(to, v->name, v->type, &v->shape, VALUE_INPUT);
+    if (!v->copy || graph_add_input(to, v->copy) != STATUS_OK) return NULL;
   }
   for (int i = 0; i < m->value_count; i++) {
     Value *v = m->values[i];
     if (v->kind != VALUE_CONSTANT) continue;
-    v->twin = mode_is_parameter(v) ? graph_value(to, v->name, v->type, &v->shape, VALUE_STATE)
+    v->copy = mode_is_parameter(v) ? graph_value(to, v->name, v->type, &v->shape, VALUE_STATE)
                                    : graph_constant(to, v->name, v->type, &v->shape, v->data);
-    if (!v->twin) return NULL;
+    if (!v->copy) return NULL;
   }
   for (int i = 0; i < m->node_count; i++) {
     to->module = m->nodes[i]->module;

@@ -3,7 +3,7 @@
  *   x ─▶ Softmax ─▶ Reshape, Transpose … ─▶ v     cross-entropy of v is that of the scores x, in the shape of v
  *   x ─▶ Sigmoid ─▶ Clip(low, high) ─▶ v          bce of v is that of Clip(x, logit low, logit high)
  *
- * The nodes are those of the model; what is emitted goes into its copy, whose values are the twins of the model's. */
+ * The nodes are those of the model; what is emitted goes into its copy, which Value.copy of each value points to. */
 #include "train/scores.h"
 
 #include <float.h>
@@ -27,7 +27,7 @@ static Node *maker(Search *s, const Value *v) {
   return v && s->left-- > 0 && dtype_is_float(v->type) ? v->producer : NULL;
 }
 
-static Value *in_copy(const Search *s, Value *v) { return s->graph ? v->twin : v; }
+static Value *in_copy(const Search *s, Value *v) { return s->graph ? v->copy : v; }
 
 static Value *apply(const Search *s, const char *op, Value *x) { return s->graph ? emit(s->graph, op, x) : x; }
 
@@ -35,7 +35,7 @@ static Value *apply(const Search *s, const char *op, Value *x) { return s->graph
 static Value *again(const Search *s, const Node *n, Value *const *first, int count) {
   Value *in[INPUTS_MAX];
   if (!s->graph) return first[0];
-  for (int i = 0; i < n->in_count; i++) in[i] = i < count ? first[i] : n->in[i] ? n->in[i]->twin : EMIT_ABSENT;
+  for (int i = 0; i < n->in_count; i++) in[i] = i < count ? first[i] : n->in[i] ? n->in[i]->copy : EMIT_ABSENT;
   return emit_first(s->graph, n->op->name, (AttrList){n->attrs, n->attr_count}, in, n->in_count);
 }
 
@@ -209,7 +209,7 @@ Value *scores_before(Graph *g, const Value *v, int axis, bool *logs) {
   if (walk(&look, v, axis)) return walk(&find, v, axis);
   if (!are_shares(&shares, v, axis)) return NULL;
   *logs = shares.clips;
-  return emit(g, "Log", emit(g, "Max", v->twin, emit_float(g, FLT_MIN)));
+  return emit(g, "Log", emit(g, "Max", v->copy, emit_float(g, FLT_MIN)));
 }
 
 const Node *scores_activation(const Value *v, int axis, bool *known) {

@@ -122,10 +122,10 @@ static Status cut_model(Reading *r) {
   Graph *model = r->to->model = graph_clone(g, r->arena, r->error, NULL, wanted, g->output_count + 1);
   if (!model) return error_set(r->error, STATUS_OUT_OF_MEMORY, NULL, "out of memory for the algorithm");
   model->output_count--;
-  r->to->loss = r->from->gradients->y->twin;
+  r->to->loss = r->from->gradients->y->copy;
   for (int i = 0; i < r->from->gradient_count; i++)
     for (int k = 0; k < r->from->gradients[i].count; k++)
-      if (r->from->gradients[i].outs[k] && r->from->gradients[i].outs[k]->twin)
+      if (r->from->gradients[i].outs[k] && r->from->gradients[i].outs[k]->copy)
         return error_set(r->error, STATUS_UNSUPPORTED_OP, r->from->gradients[i].node,
                          "the model or its loss is computed from what Gradient '%.96s' makes, which we do not train by",
                          r->from->gradients[i].node);
@@ -136,7 +136,7 @@ static Status cut_model(Reading *r) {
 
 /* Whether the loss can depend on it, and a step changes it. */
 static bool is_trained(const OnnxTraining *t, const Value *x) {
-  if (x->kind != VALUE_CONSTANT || !x->initializer || !x->twin) return false;
+  if (x->kind != VALUE_CONSTANT || !x->initializer || !x->copy) return false;
   for (int i = 0; i < t->update_count; i++)
     if (strcmp(t->updates[i].to, x->name) == 0) return true;
   return false;

@@ -199,15 +199,15 @@ static void what_has_trained_stays_an_adapters(const void *argument) {
 static void a_beginning_that_is_not_finite_is_of_outside(const void *argument) {
   (void)argument;
   static const char *const options[] = {"lora.r", "2", "lora.modulesToSave", "fc1", "lora.bias", "all", NULL};
-  static float strange[1 << 12];
+  static float nans[1 << 12];
   GoldenRun run;
   Arena arena = {0};
   Checkpoint c;
   TrainletSession *s = NULL, *later = NULL;
-  for (size_t i = 0; i < sizeof strange / sizeof *strange; i++) strange[i] = NAN;
+  for (size_t i = 0; i < sizeof nans / sizeof *nans; i++) nans[i] = NAN;
   if (adapted_open(&run, "mlp_momentum", options) && (s = golden_session(&run, NULL, 0)) &&
       adapted_read_saved(s, true, &arena, &c)) {
-    for (int i = 0; i < c.trainable_count; i++) c.trainable[i].data = strange;
+    for (int i = 0; i < c.trainable_count; i++) c.trainable[i].data = nans;
     later = adapted_with_checkpoint(&run, &c, TRAINLET_OPTIMIZER);
     if (golden_ok(later, trainlet_session_ready(later), "going on")) {
       adapted_do(later, TRAINLET_ADAPTER_ADD, "work");

@@ -298,7 +298,7 @@ static bool others_refused(const uint8_t *bytes, size_t count) {
   bool done = trainlet_artifacts_pieces(a, bytes, count) && trainlet_artifacts_load(a, bytes, count) == STATUS_OK;
   for (int i = 0; done && i < a->model->value_count; i++) {
     const Value *v = a->model->values[i];
-    if (!v->initializer || v->type != DTYPE_FLOAT32 || v->settled) continue;
+    if (!v->initializer || v->type != DTYPE_FLOAT32 || v->shape_constant) continue;
     size_t needed = value_bytes(v);
     check(!trainlet_artifacts_weight(a, v->name, needed + 4), "'%s' has another size", v->name);
     void *to = trainlet_artifacts_weight(a, v->name, needed);

@@ -80,7 +80,7 @@ static bool bind(Probe *p, const Tensors *fixed) {
     if (p->wanted[i]) outputs[count++] = p->wanted[i];
   if (!(p->g = graph_clone(p->g, &p->arena, &p->error, numbers, outputs, count))) return false;
   for (int i = 0; i < TENSORS_MAX; i++)
-    if (p->wanted[i]) p->wanted[i] = p->wanted[i]->twin;
+    if (p->wanted[i]) p->wanted[i] = p->wanted[i]->copy;
   return p->error.status == STATUS_OK;
 }
 

@@ -55,7 +55,7 @@ static bool probe_clone(Probe *p) {
   for (int i = 0; i < p->c->in_count; i++)
     if (p->grads[i]) index[count] = i, wanted[count++] = p->grads[i];
   if (!(p->g = graph_clone(p->g, &p->arena, &p->error, numbers, wanted, count))) return false;
-  for (int k = 0; k < count; k++) p->grads[index[k]] = wanted[k]->twin;
+  for (int k = 0; k < count; k++) p->grads[index[k]] = wanted[k]->copy;
   return p->error.status == STATUS_OK;
 }
 

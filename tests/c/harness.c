@@ -176,10 +176,10 @@ static void check_later(Graph *g, Value *x, Value *y, Dim length, const int (*wa
   if (!check(clone && g->error->status == STATUS_OK, "%s", g->error->text) ||
       !check(machine_new(&m, clone, 0xFF, problem), "%s", problem))
     return;
-  for (Dim i = 0; i < length; i++) ((float *)dy->twin->data)[i] = case_dy(0, (size_t)i);
+  for (Dim i = 0; i < length; i++) ((float *)dy->copy->data)[i] = case_dy(0, (size_t)i);
   machine_run(&m);
   for (size_t i = 0; i < shape_elements(&x->shape); i++) {
-    double wanted = 0, got = ((const float *)gradient->twin->data)[i];
+    double wanted = 0, got = ((const float *)gradient->copy->data)[i];
     for (int k = 0; k < terms; k++) wanted += case_dy(0, (size_t)want[i % 2][k]);
     check(fabs(got - wanted) < 1e-6, "dx[%zu] is %g, not %g", i, got, wanted);
   }

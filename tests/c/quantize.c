@@ -114,7 +114,7 @@ static void run(Frozen *m, float y[2 * ROWS]) {
   if (graph_find(copy, "x")) machine_set(&machine, graph_find(copy, "x"), x, sizeof x);
   if (graph_find(copy, "ids")) machine_set(&machine, graph_find(copy, "ids"), ids, sizeof ids);
   machine_run(&machine);
-  memcpy(y, m->g->outputs[0]->twin->data, 2 * ROWS * sizeof *y);
+  memcpy(y, m->g->outputs[0]->copy->data, 2 * ROWS * sizeof *y);
   machine_free(&machine);
 }
 

@@ -94,11 +94,11 @@ static void find_groups(const Slices *s, const Place *order, bool sorted, Groups
 
 /* The slices in the order of their values. A second list is there only while they are sorted. */
 static Place *sorted_places(const Slices *s, Arena *scratch) {
-  Arena brief = {.brief = true};
+  Arena temporary = {.temporary = true};
   Place *places = arena_alloc_array(scratch, s->dim, sizeof *places);
-  Place *other = arena_alloc_array(&brief, s->dim, sizeof *other);
+  Place *other = arena_alloc_array(&temporary, s->dim, sizeof *other);
   if (places && other && sort(s, places, other) == other) memcpy(places, other, s->dim * sizeof *places);
-  arena_free(&brief);
+  arena_free(&temporary);
   return other ? places : NULL;
 }
 
@@ -126,7 +126,7 @@ static Status unique_expand(Expansion *c) {
     s.outer = shape_span(&x->shape, 0, axis), s.dim = (size_t)x->shape.dim[axis],
     s.inner = shape_span(&x->shape, axis + 1, x->shape.rank);
   TRY(work_expand(n, ELEMENT * (double)s.dim * (1 + (double)s.outer * (double)s.inner)));
-  Arena scratch = {.brief = true};
+  Arena scratch = {.temporary = true};
   bool grouped = group_slices(&s, node_int(n, "sorted", 1) != 0, &found, g->arena, &scratch);
   arena_free(&scratch);
   if (!grouped) return STATUS_OUT_OF_MEMORY;

@@ -1,4 +1,4 @@
-/* Cross-entropy of class scores (N, C, d…) against labels (N, d…): what SoftmaxCrossEntropyLoss, its Internal twin,
+/* Cross-entropy of class scores (N, C, d…) against labels (N, d…): what SoftmaxCrossEntropyLoss, its Internal form,
  * which has ignore_index as an input, their gradients and NegativeLogLikelihoodLoss share.
  *
  *   loss of a place = w[label]·(log Σ e^x - x[label]), 0 where label = ignore_index

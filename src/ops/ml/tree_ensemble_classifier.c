@@ -39,10 +39,10 @@ static Status build(Node *n, Arena *arena, Classifier *p) {
 
 static Status tree_ensemble_classifier_infer(Node *n) {
   Classifier *p = NODE_PARAMS(n, Classifier);
-  Arena brief = {0};
+  Arena temporary = {0};
   Shape y;
-  Status status = p ? build(n, &brief, p) : STATUS_OUT_OF_MEMORY;
-  arena_free(&brief);
+  Status status = p ? build(n, &temporary, p) : STATUS_OUT_OF_MEMORY;
+  arena_free(&temporary);
   if (status == STATUS_OK) status = forest_shape(n, &p->forest, &y);
   if (status != STATUS_OK) return status;
   Shape rows = SHAPE(y.dim[0]);

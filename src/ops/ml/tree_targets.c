@@ -4,9 +4,9 @@
 
 #include <string.h>
 
-static Status build(Node *n, Arena *brief, TreeTargets *p) {
+static Status build(Node *n, Arena *temporary, TreeTargets *p) {
   const TreeReader *reader = n->op->own;
-  ForestSource source = {.arena = brief};
+  ForestSource source = {.arena = temporary};
   int64_t targets = node_int(n, "n_targets", 1);
   if (targets < 1 || targets > 1 << 20) return node_invalid(n, "n_targets is %lld", (long long)targets);
   TRY(reader->read(n, &source, p));
@@ -16,10 +16,10 @@ static Status build(Node *n, Arena *brief, TreeTargets *p) {
 Status tree_targets_infer(Node *n) {
   const TreeReader *reader = n->op->own;
   TreeTargets *p = NODE_PARAMS(n, TreeTargets);
-  Arena brief = {0};
+  Arena temporary = {0};
   Shape y;
-  Status status = p ? build(n, &brief, p) : STATUS_OUT_OF_MEMORY;
-  arena_free(&brief);
+  Status status = p ? build(n, &temporary, p) : STATUS_OUT_OF_MEMORY;
+  arena_free(&temporary);
   TRY(status);
   TRY(forest_shape(n, &p->forest, &y));
   return node_output(n, 0, reader->keeps_type ? n->in[0]->type : DTYPE_FLOAT32, &y);

@@ -119,8 +119,8 @@ static Status batch_normalization_grad(Grad *grad) {
   if (batch_norm_trains(n))
     return node_fail(n, STATUS_UNSUPPORTED_OP, "training_mode has a gradient as BatchNormInternal only");
   if (!dy) return STATUS_OK;
-  int64_t stretch[RANK_MAX] = {-1, 1, 1, 1, 1, 1, 1, 1}; /* (C) to (C, 1, …): in line with x's dim 1 */
-  Value *column = emit_ints(g, stretch, x->shape.rank - 1);
+  int64_t aligned[RANK_MAX] = {-1, 1, 1, 1, 1, 1, 1, 1}; /* (C) to (C, 1, …): in line with x's dim 1 */
+  Value *column = emit_ints(g, aligned, x->shape.rank - 1);
   Value *spread = emit(g, "Add", var, emit_float(g, node_float(n, "epsilon", 1e-5f)));
   Value *std = emit(g, "Sqrt", spread);
   const bool *want = grad->want;

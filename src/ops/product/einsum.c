@@ -134,18 +134,18 @@ static Dim dim_of(const Factor *f, int letter) {
   return f->value ? f->value->shape.dim[place_of(&f->term, letter)] : 0;
 }
 
-/* A stretched letter: 1 against n. A dim of an ellipsis that is not known yet may be that 1. */
-static void stretch(Expansion *c, Factor *f, const Factor *other) {
+/* A broadcast letter: 1 against n. A dim of an ellipsis that is not known yet may be that 1. */
+static void broadcast(Expansion *c, Factor *f, const Factor *other) {
   Size sizes[RANK_MAX];
-  bool stretches = false;
+  bool broadcasts = false;
   for (int i = 0; i < f->term.rank; i++) {
     int letter = f->term.letter[i], at = place_of(&other->term, letter);
     Dim own = dim_of(f, letter), met = at >= 0 ? dim_of(other, letter) : own;
     bool may = own != met && (own == 1 || (letter >= ELLIPSIS && !dim_is_number(own)));
     sizes[i] = may ? SIZE_DIM(other->value, at) : SIZE_NUMBER(1);
-    stretches |= may;
+    broadcasts |= may;
   }
-  if (stretches) f->value = emit(c->graph, "Expand", f->value, expand_sizes(c, NULL, sizes, f->term.rank));
+  if (broadcasts) f->value = emit(c->graph, "Expand", f->value, expand_sizes(c, NULL, sizes, f->term.rank));
 }
 
 /* batch dims stay, rows and columns are merged: (batch…, rows, columns) */
@@ -173,8 +173,8 @@ static Status multiply(Expansion *c, Factor *a, Factor *b, const Term *wanted) {
     if (place_of(&a->term, b->term.letter[i]) < 0) push(&columns, b->term.letter[i]);
   if (batch.rank + 2 > RANK_MAX || batch.rank + rows.rank + columns.rank > RANK_MAX)
     return node_fail(c->node, STATUS_UNSUPPORTED_OP, "a product of it has more than %d dimensions", RANK_MAX);
-  stretch(c, a, b);
-  stretch(c, b, a);
+  broadcast(c, a, b);
+  broadcast(c, b, a);
   if (!rows.rank && !columns.rank &&
       inner.rank) { /* dots: as products of matrices they would be of one row and column */
     Term both = batch;

@@ -12,7 +12,7 @@ enum { PROGRAMS_MAX = 8 };
 typedef struct CachedProgram {
   Arena arena;  /* itself too */
   int holders;  /* the cache, and runs that wait for their backward */
-  int64_t *key; /* the situation in numbers */
+  int64_t *key; /* what identifies a program, in numbers */
   size_t key_count;
   Program program;
   uint64_t used;     /* clock of the last use */
@@ -20,7 +20,7 @@ typedef struct CachedProgram {
   bool for_once;     /* contents that were fed have gone into it: the next run needs its own */
 } CachedProgram;
 
-typedef struct Transition {
+typedef struct ProgramCache {
   CachedProgram *programs[PROGRAMS_MAX]; /* NULL where there is none yet */
   int waiting;                           /* runs that hold a program, and packed weights with it */
   uint64_t clock;
@@ -29,7 +29,7 @@ typedef struct Transition {
   Block step_arena;         /* shared by all programs */
   size_t largest_bytes;     /* the most that any program needed of it */
   size_t lower_bound_bytes; /* of that program */
-} Transition;
+} ProgramCache;
 
 /* What a run asks for. */
 typedef struct Request {
@@ -53,14 +53,14 @@ typedef struct Request {
 
 /* The program for the request, resolved and with its inputs pointing at the feeds; NULL with the sentence in `error`.
  */
-Program *transition_program(Transition *t, const Request *request, Error *error);
-/* The same for a run that waits, which keeps the program and what it reads until transition_let_go. */
-CachedProgram *transition_hold(Transition *t, const Request *request, Error *error);
+Program *program_cache_find(ProgramCache *t, const Request *request, Error *error);
+/* The same for a run that waits, which keeps the program and what it reads until program_cache_let_go. */
+CachedProgram *program_cache_hold(ProgramCache *t, const Request *request, Error *error);
 /* Points the program at a waiting run's feeds, one for each of its graph's inputs, and at its arena. */
-void transition_resume(CachedProgram *c, const Feed *feeds, int count, const Block *arena);
-void transition_let_go(Transition *t, CachedProgram *c);
+void program_cache_resume(CachedProgram *c, const Feed *feeds, int count, const Block *arena);
+void program_cache_let_go(ProgramCache *t, CachedProgram *c);
 /* The program of the part that ran last; NULL where none is kept. */
-const Program *transition_last(const Transition *t, int part);
+const Program *program_cache_last(const ProgramCache *t, int part);
 /* Drops every program, and the packed weights that they read, because their graphs, or what is fixed, change. */
-void transition_forget(Transition *t);
-void transition_free(Transition *t);
+void program_cache_forget(ProgramCache *t);
+void program_cache_free(ProgramCache *t);

@@ -1,5 +1,5 @@
-/* Transition: binds symbols to the shapes that were fed, and keeps the programs for the last few situations. */
-#include "run/transition.h"
+/* Program cache: binds symbols to the shapes that were fed, and keeps the last few programs. */
+#include "run/program_cache.h"
 
 #include <math.h>
 #include <string.h>
@@ -26,11 +26,11 @@ static Value *fed_value(const Request *r, int i) {
   return i < r->graph->input_count ? r->graph->inputs[i] : r->features[i - r->graph->input_count];
 }
 
-/* ---- the situation as a key ---- */
+/* ---- the key of a program ---- */
 
 /* Numbers that differ whenever the program must: part, mode, passes, the shape of each input fed, the values fetched. 0
  * when memory is out. */
-static size_t key_of(Transition *t, const Request *r) {
+static size_t key_of(ProgramCache *t, const Request *r) {
   size_t most = 3 + (size_t)r->fetch_count, n = 0;
   for (int i = 0; i < feed_count(r); i++) most += feed_key_size(&r->feeds[i]);
   if (!block_reserve(&t->key, most * sizeof(int64_t))) return 0;
@@ -43,7 +43,7 @@ static size_t key_of(Transition *t, const Request *r) {
   return n;
 }
 
-static CachedProgram *cache_find(Transition *t, size_t key_count) {
+static CachedProgram *cache_find(ProgramCache *t, size_t key_count) {
   for (int i = 0; i < PROGRAMS_MAX; i++) {
     CachedProgram *c = t->programs[i];
     if (c && c->key_count == key_count && memcmp(c->key, t->key.data, key_count * sizeof *c->key) == 0) return c;
@@ -57,9 +57,9 @@ static void let_go(CachedProgram *c) {
   arena_free(&arena);
 }
 
-/* The slot for a new program: that of the same situation, whose shapes depended on contents; else (`same` is NULL) an
+/* The slot for a new program: that of the same key, whose shapes depended on contents; else (`same` is NULL) an
  * empty one, or the least recently used. */
-static CachedProgram **cache_slot(Transition *t, const CachedProgram *same) {
+static CachedProgram **cache_slot(ProgramCache *t, const CachedProgram *same) {
   CachedProgram **slot = &t->programs[0];
   for (int i = 1; i < PROGRAMS_MAX && *slot != same; i++)
     if (t->programs[i] == same || (!same && t->programs[i]->used < (*slot)->used)) slot = &t->programs[i];
@@ -99,7 +99,7 @@ static Status check_fed(const Request *r, Error *error) {
   for (int i = 0; i < r->graph->input_count; i++) {
     const Value *v = r->graph->inputs[i];
     const Declared *d = v->declared;
-    if (r->feeds[i].fed || (d && d->optional) || !v->twin) continue;
+    if (r->feeds[i].fed || (d && d->optional) || !v->copy) continue;
     if (d)
       return error_set(error, STATUS_INVALID_FEED, NULL, "input '%.100s' (a %s of %s) is missing", v->name,
                        d->sequence ? "sequence" : "map", dtype_name(d->type));
@@ -114,8 +114,8 @@ static Status pin_fed(const Request *r, Arena *arena) {
   for (int i = r->graph->input_count; i < feed_count(r); i++)
     if (r->feeds[i].fed && !(fed_value(r, i)->pin = feed_pin(&r->feeds[i], arena))) return STATUS_OUT_OF_MEMORY;
   for (int i = 0; i < r->graph->input_count; i++) {
-    bool settled = r->graph->inputs[i]->declared && (r->feeds[i].fed || r->graph->inputs[i]->declared->optional);
-    if (settled && !(r->graph->inputs[i]->pin = feed_pin(&r->feeds[i], arena))) return STATUS_OUT_OF_MEMORY;
+    bool pinned = r->graph->inputs[i]->declared && (r->feeds[i].fed || r->graph->inputs[i]->declared->optional);
+    if (pinned && !(r->graph->inputs[i]->pin = feed_pin(&r->feeds[i], arena))) return STATUS_OUT_OF_MEMORY;
   }
   return STATUS_OK;
 }
@@ -135,15 +135,15 @@ static int most_tries(const Graph *g) {
   return (int)(tries < g->node_count ? tries : g->node_count);
 }
 
-static const Block *arena_of(const Transition *t, const Request *r) { return r->arena ? r->arena : &t->step_arena; }
+static const Block *arena_of(const ProgramCache *t, const Request *r) { return r->arena ? r->arena : &t->step_arena; }
 
 /* What the budget leaves for the run's arena, which replaces the existing one. */
-static double arena_room(const Transition *t, const Request *r) {
+static double arena_room(const ProgramCache *t, const Request *r) {
   const Block *arena = arena_of(t, r);
   return budget_room() + (double)arena->capacity - (arena->raw ? 0 : BLOCK_EXTRA);
 }
 
-static bool is_too_large(const Transition *t, const Request *r, const Program *p) {
+static bool is_too_large(const ProgramCache *t, const Request *r, const Program *p) {
   return (double)p->arena_bytes > arena_room(t, r);
 }
 
@@ -228,7 +228,7 @@ static Status find_losses(Program *p, Arena *arena, Error *error) {
   return STATUS_OK;
 }
 
-static Status build(Transition *t, const Request *r, CachedProgram *c, Error *error) {
+static Status build(ProgramCache *t, const Request *r, CachedProgram *c, Error *error) {
   Dim *numbers = bind_symbols(r, &c->arena, error);
   int count = r->fetch_count + r->effect_count;
   Value **wanted = ARENA_ARRAY(&c->arena, Value *, count);
@@ -265,14 +265,14 @@ static Status build(Transition *t, const Request *r, CachedProgram *c, Error *er
 /* ---- pointers ---- */
 
 /* Inputs point at the feeds' buffers; everything is resolved again when one of them or the arena has moved. */
-void transition_resume(CachedProgram *c, const Feed *feeds, int count, const Block *arena) {
+void program_cache_resume(CachedProgram *c, const Feed *feeds, int count, const Block *arena) {
   Program *p = &c->program;
   bool moved = p->base != arena->data;
   for (int i = 0; i < count; i++) moved |= feed_attach(&feeds[i], p->graph);
   if (moved) plan_resolve(p, arena->data);
 }
 
-static Status reserve(Transition *t, const Request *r, const Program *p, Error *error) {
+static Status reserve(ProgramCache *t, const Request *r, const Program *p, Error *error) {
   if (!block_reserve(r->arena ? r->arena : &t->step_arena, p->arena_bytes))
     return error_set(error, STATUS_OUT_OF_MEMORY, NULL, "out of memory: a step on these shapes needs %zu bytes",
                      p->arena_bytes);
@@ -292,7 +292,7 @@ static CachedProgram *program_new(void) {
 }
 
 /* Builds the program of the key at hand. */
-static CachedProgram *cache_build(Transition *t, CachedProgram **slot, const Request *r, size_t key_count,
+static CachedProgram *cache_build(ProgramCache *t, CachedProgram **slot, const Request *r, size_t key_count,
                                   Error *error) {
   CachedProgram *c = program_new();
   int64_t *key = c ? ARENA_ARRAY(&c->arena, int64_t, key_count) : NULL;
@@ -308,7 +308,7 @@ static CachedProgram *cache_build(Transition *t, CachedProgram **slot, const Req
 }
 
 /* Builds it with all the memory that it needs; NULL if there is not enough. */
-static CachedProgram *prepare(Transition *t, const Request *r, size_t key_count, Error *error) {
+static CachedProgram *prepare(ProgramCache *t, const Request *r, size_t key_count, Error *error) {
   CachedProgram *c = cache_find(t, key_count);
   if ((!c || c->for_once) && !(c = cache_build(t, cache_slot(t, c), r, key_count, error))) return NULL;
   return reserve(t, r, &c->program, error) == STATUS_OK ? c : NULL;
@@ -316,7 +316,7 @@ static CachedProgram *prepare(Transition *t, const Request *r, size_t key_count,
 
 /* Gives back what a session can do without: the other programs, and the packed weights that they read; the step arena
  * where the run has its own. */
-static bool drop_caches(Transition *t, const Request *r) {
+static bool drop_caches(ProgramCache *t, const Request *r) {
   bool any = (t->packed.bytes > 0 && !t->waiting) || (r->arena && t->step_arena.raw);
   for (int i = 0; i < PROGRAMS_MAX; i++) {
     any |= t->programs[i] != NULL;
@@ -329,7 +329,7 @@ static bool drop_caches(Transition *t, const Request *r) {
 }
 
 /* Tries once more after memory has been freed, and without packed weights. */
-static CachedProgram *prepare_alone(Transition *t, const Request *r, size_t key_count, Error *error) {
+static CachedProgram *prepare_alone(ProgramCache *t, const Request *r, size_t key_count, Error *error) {
   if (error->status != STATUS_OUT_OF_MEMORY || !drop_caches(t, r)) return NULL;
   Request unpacked = *r;
   unpacked.passes &= ~(1u << PASS_pack);
@@ -338,34 +338,34 @@ static CachedProgram *prepare_alone(Transition *t, const Request *r, size_t key_
   return prepare(t, &unpacked, key_count, error);
 }
 
-static CachedProgram *program_of(Transition *t, const Request *r, Error *error) {
+static CachedProgram *program_of(ProgramCache *t, const Request *r, Error *error) {
   size_t key_count = key_of(t, r);
   if (!key_count) return error_set(error, STATUS_OUT_OF_MEMORY, NULL, "out of memory while planning"), NULL;
   CachedProgram *c = prepare(t, r, key_count, error);
   if (!c && !(c = prepare_alone(t, r, key_count, error))) return NULL;
   c->used = ++t->clock;
-  transition_resume(c, r->feeds, feed_count(r), arena_of(t, r));
+  program_cache_resume(c, r->feeds, feed_count(r), arena_of(t, r));
   if (part_pack_refresh) part_pack_refresh(&t->packed);
   return c;
 }
 
-Program *transition_program(Transition *t, const Request *r, Error *error) {
+Program *program_cache_find(ProgramCache *t, const Request *r, Error *error) {
   CachedProgram *c = program_of(t, r, error);
   return c ? &c->program : NULL;
 }
 
-CachedProgram *transition_hold(Transition *t, const Request *r, Error *error) {
+CachedProgram *program_cache_hold(ProgramCache *t, const Request *r, Error *error) {
   CachedProgram *c = program_of(t, r, error);
   if (c) c->holders++, t->waiting++;
   return c;
 }
 
-void transition_let_go(Transition *t, CachedProgram *c) {
+void program_cache_let_go(ProgramCache *t, CachedProgram *c) {
   t->waiting--;
   let_go(c);
 }
 
-const Program *transition_last(const Transition *t, int part) {
+const Program *program_cache_last(const ProgramCache *t, int part) {
   const CachedProgram *last = NULL;
   for (int i = 0; i < PROGRAMS_MAX; i++) {
     const CachedProgram *c = t->programs[i];
@@ -374,12 +374,12 @@ const Program *transition_last(const Transition *t, int part) {
   return last ? &last->program : NULL;
 }
 
-void transition_forget(Transition *t) { drop_caches(t, &(Request){0}); }
+void program_cache_forget(ProgramCache *t) { drop_caches(t, &(Request){0}); }
 
-void transition_free(Transition *t) {
+void program_cache_free(ProgramCache *t) {
   for (int i = 0; i < PROGRAMS_MAX; i++) let_go(t->programs[i]);
   packed_free(&t->packed);
   block_free(&t->step_arena);
   block_free(&t->key);
-  *t = (Transition){0};
+  *t = (ProgramCache){0};
 }
