@@ -6,8 +6,8 @@ typedef enum Status {
 #include "status.def"
 #undef STATUS
   STATUS_COUNT,
-  STATUS_LATER = STATUS_COUNT, /* not an error, and users never see it: what an infer needs will be known later
-                                  (graph.h: Waiting) */
+  STATUS_DEFERRED = STATUS_COUNT, /* not an error, and users never see it: what an infer needs will be known later
+                                  (graph.h: Deferral) */
 } Status;
 
 typedef struct Error {

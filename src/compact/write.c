@@ -186,7 +186,7 @@ static void put_field(Writer *w, const Field *f, const char *base) {
 
 /* Whether the reader can add it to a graph again. */
 static bool is_plain(const Node *n) {
-  bool plain = !n->deferred.waits;
+  bool plain = !n->deferred.pending;
   for (int i = 0; i < n->in_count; i++) plain &= !n->in[i] || n->in[i]->kind != VALUE_SEQUENCE;
   for (int i = 0; i < n->attr_count; i++) plain &= n->attrs[i].kind < ATTR_KINDS;
   return plain &&

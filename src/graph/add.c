@@ -94,12 +94,12 @@ Status graph_expand(Graph *g, const Added *a, Value **out) {
 
 /* The input or item of one that is missing, or if that is a value within the expansion, an input on which it may
  * depend. */
-static Value *awaited_input(const Added *a, const Value *missed) {
+static Value *needed_input(const Added *a, const Value *needed) {
   Value *first = NULL;
   for (int i = 0; i < a->in_count; i++) {
-    if (a->in[i] && a->in[i] == missed) return a->in[i];
+    if (a->in[i] && a->in[i] == needed) return a->in[i];
     for (int k = 0; a->in[i] && a->in[i]->kind == VALUE_SEQUENCE && k < a->in[i]->item_count; k++)
-      if (a->in[i]->items[k] == missed) return a->in[i]->items[k];
+      if (a->in[i]->items[k] == needed) return a->in[i]->items[k];
     if (a->in[i] && a->in[i]->kind != VALUE_CONSTANT && !first) first = a->in[i];
   }
   return first;
@@ -141,7 +141,7 @@ static Status check_age(Graph *g, const Added *a) {
                    opset, *domain ? domain : "ai.onnx");
 }
 
-/* Nodes that were added by an expansion that is put off: its next try adds them again, so nothing need be computed for
+/* Nodes that were added by an expansion that is deferred: its next try adds them again, so nothing need be computed for
  * these.
  */
 static void abandon(Graph *g, int first) {
@@ -150,9 +150,9 @@ static void abandon(Graph *g, int first) {
 
 /* As other nodes: those that it is made of, or casts around it. */
 static Status add_others(Graph *g, const Added *a, DType narrow) {
-  for (int i = 0; i < a->in_count && g->waiting.allowed; i++)
-    if (a->in[i] && a->in[i]->type == DTYPE_NONE) return graph_put_off(g, a, NULL);
-  if (a->done && !g->waiting.resumes) return graph_put_off(g, a, NULL);
+  for (int i = 0; i < a->in_count && g->deferral.allowed; i++)
+    if (a->in[i] && a->in[i]->type == DTYPE_NONE) return graph_defer(g, a, NULL);
+  if (a->done && !g->deferral.resumes) return graph_defer(g, a, NULL);
   Value **out = ARENA_ARRAY(g->arena, Value *, a->out_count);
   if (!out) return graph_out_of_memory(g);
   int first = g->node_count;
@@ -160,11 +160,11 @@ static Status add_others(Graph *g, const Added *a, DType narrow) {
   bool around = graph_begin_try(g);
   Status status = narrow ? widen(g, a, narrow, out) : expand(g, a, &c);
   bool open = graph_end_try(g, around);
-  if (status == STATUS_OK && c.rest.op) return c.rest.out_names = a->out_names, graph_put_off(g, &c.rest, NULL);
+  if (status == STATUS_OK && c.rest.op) return c.rest.out_names = a->out_names, graph_defer(g, &c.rest, NULL);
   for (int i = 0; i < a->out_count && !(a->op->flags & OP_SUBGRAPHS); i++) open |= out[i] && out[i]->type == DTYPE_NONE;
-  if (open && g->waiting.allowed) {
+  if (open && g->deferral.allowed) {
     abandon(g, first);
-    return graph_put_off(g, a, awaited_input(a, g->waiting.missed));
+    return graph_defer(g, a, needed_input(a, g->deferral.needed));
   }
   TRY(status);
   return c.named ? STATUS_OK : name_outputs(g, a, out);

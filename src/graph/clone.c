@@ -86,7 +86,7 @@ static Status clone_node(Graph *to, Node *n) {
   for (int i = 0; i < n->out_count; i++) names[i] = n->out[i] && !n->out[i]->pin ? n->out[i]->name : "";
   to->module = n->module;
   int first = to->node_count;
-  if (n->deferred.waits)
+  if (n->deferred.pending)
     TRY(graph_add(
         to, &(Added){n->op, n->name, in, n->in_count, names, n->out_count, n->attrs, n->attr_count, n->deferred.done}));
   else if (!graph_node(to, n->op, n->name, in, n->in_count, names, n->out_count, n->attrs, n->attr_count))

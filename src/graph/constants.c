@@ -71,7 +71,7 @@ static Graph *clone(Graph *g, Arena *arena, Error *error, const Dim *numbers) {
   bound->output_count = g->output_count;
   for (int i = 0; i < count; i++) {
     Value *to = wanted[i]->copy;
-    if (to && (to->kind == VALUE_INPUT || (to->producer && to->producer->deferred.waits)))
+    if (to && (to->kind == VALUE_INPUT || (to->producer && to->producer->deferred.pending)))
       to->declared = wanted[i]->declared;
   }
   return bound;
@@ -89,8 +89,9 @@ Graph *constants_bind(Constants *c, Graph *g, Arena *arena, Error *error) {
 }
 
 Graph *constants_settle(Graph *g, Arena *arena, Error *error) {
-  g->waiting.allowed = false;
-  if (g->waiting.open && !(g = clone(g, arena, error, NULL))) return NULL; /* refused by the first node that waits */
+  g->deferral.allowed = false;
+  if (g->deferral.pending && !(g = clone(g, arena, error, NULL)))
+    return NULL; /* refused by the first node that waits */
   bool all_there = true;
   for (int i = 0; i < g->value_count; i++) {
     const Value *v = g->values[i];

@@ -57,11 +57,11 @@ Status dims_known(const Node *n, int input, const Dim **dims, int *count) {
   *dims = NULL;
   *count = 0;
   Value *v = has_in(n, input) ? n->in[input] : NULL;
-  bool early = v && (!n->graph->waiting.allowed || has_symbols(n->graph));
+  bool early = v && (!n->graph->deferral.allowed || has_symbols(n->graph));
   bool later = early && v->kind != VALUE_CONSTANT && !dtype_is_float(v->type) && !known_of(v);
   if (!later) return node_known(n, input, dims, count);
   if (!shape_count(&v->shape, &length) || length > KNOWN_MAX)
-    return node_await(n, input, "input %d ('%.64s') has a length that depends on fed values", input, v->name);
+    return node_defer(n, input, "input %d ('%.64s') has a length that depends on fed values", input, v->name);
   *count = (int)length;
   return STATUS_OK;
 }

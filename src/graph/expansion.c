@@ -96,12 +96,12 @@ Value *expand_dim(Expansion *c, Value *x, int axis, bool vector) {
 
 bool expand_is_early(const Expansion *c) {
   const Node *n = c->node;
-  for (int i = 0; i < n->in_count && !c->graph->waiting.allowed; i++)
+  for (int i = 0; i < n->in_count && !c->graph->deferral.allowed; i++)
     if (has_in(n, i) && !known_data(n->in[i])) return true;
   return false;
 }
 
-Status expand_later(Expansion *c) {
+Status expand_deferred(Expansion *c) {
   const Node *n = c->node;
   Node *itself = graph_node(c->graph, n->op, c->names ? n->name : NULL, n->in, n->in_count, c->names, n->out_count,
                             n->attrs, n->attr_count);

@@ -297,38 +297,38 @@ static Status make_outputs(Node *n, const char *const *names) {
   return STATUS_OK;
 }
 
-static Status defer(Node *n, Value *awaits) {
+static Status defer(Node *n, Value *needed) {
   for (int i = 0; i < n->out_count; i++)
     if (n->out[i])
       *n->out[i] = (Value){
           .name = n->out[i]->name, .index = n->out[i]->index, .kind = VALUE_NODE, .producer = n, .root = n->out[i]};
   n->scratch_bytes = 0;
-  n->deferred.input = awaits;
-  n->deferred.waits = n->graph->waiting.open = true;
+  n->deferred.input = needed;
+  n->deferred.pending = n->graph->deferral.pending = true;
   return STATUS_OK;
 }
 
 bool graph_begin_try(Graph *g) {
-  bool around = g->waiting.tries;
-  g->waiting.tries = g->waiting.allowed;
-  g->waiting.missed = NULL;
+  bool around = g->deferral.tries;
+  g->deferral.tries = g->deferral.allowed;
+  g->deferral.needed = NULL;
   return around;
 }
 
 bool graph_end_try(Graph *g, bool around) {
-  bool later = g->error->status == STATUS_LATER;
+  bool later = g->error->status == STATUS_DEFERRED;
   if (later) g->error->status = STATUS_OK;
-  g->waiting.tries = around;
+  g->deferral.tries = around;
   return later;
 }
 
 static Status infer(Node *n) {
   Graph *g = n->graph;
-  for (int i = 0; i < n->in_count && g->waiting.allowed; i++)
+  for (int i = 0; i < n->in_count && g->deferral.allowed; i++)
     if (n->in[i] && n->in[i]->type == DTYPE_NONE) return defer(n, NULL);
   bool expands = graph_begin_try(g);
   Status status = n->op->infer(n);
-  if (graph_end_try(g, expands)) return defer(n, g->waiting.missed);
+  if (graph_end_try(g, expands)) return defer(n, g->deferral.needed);
   for (int i = 0; i < n->out_count && status == STATUS_OK && !(n->op->flags & OP_STRINGS); i++)
     if (n->out[i] && n->out[i]->type == DTYPE_STRING)
       return node_fail(n, STATUS_UNSUPPORTED_OP, "it makes numbers, no strings");
@@ -342,7 +342,7 @@ Node *graph_bare_node(Graph *g, const Added *a) {
   if (!n) return graph_out_of_memory(g), NULL;
   const char *first_out = a->out_names && a->out_count && a->out_names[0] && *a->out_names[0] ? a->out_names[0] : NULL;
   *n = (Node){.op = a->op,
-              .whole = g->expanding,
+              .expanded_from = g->expanding,
               .module = g->module,
               .graph = g,
               .stream = g->first_stream + g->node_count,
@@ -376,10 +376,10 @@ Node *graph_node(Graph *g, const Op *op, const char *name, Value *const *in, int
   return PUSH(g, nodes, node_count, node_capacity, n) ? n : (graph_out_of_memory(g), NULL);
 }
 
-Status graph_put_off(Graph *g, const Added *a, Value *awaits) {
+Status graph_defer(Graph *g, const Added *a, Value *needed) {
   Node *n = graph_bare_node(g, a);
   if (!n || make_outputs(n, a->out_names) != STATUS_OK) return g->error->status;
-  defer(n, awaits);
+  defer(n, needed);
   return PUSH(g, nodes, node_count, node_capacity, n) ? STATUS_OK : graph_out_of_memory(g);
 }
 
@@ -393,7 +393,7 @@ Graph *graph_new_like(const Graph *g, Arena *arena, Error *error) {
   for (int i = 0; i < g->metadata.count; i++)
     if (graph_set_metadata(to, g->metadata.keys[i], g->metadata.texts[i]) != STATUS_OK) return NULL;
   to->rng = g->rng;
-  to->waiting.allowed = g->waiting.allowed;
+  to->deferral.allowed = g->deferral.allowed;
   to->predicts = g->predicts;
   to->inlined = g->inlined;
   to->work_ahead = g->work_ahead;

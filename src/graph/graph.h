@@ -78,7 +78,8 @@ typedef struct Value {
   bool computed_masked;      /* from no other parameter, but from a buffer too */
   bool computed_changed;     /* by more than moving and adding elements */
   struct Value *copy;        /* in the graph that this one was last cloned to; NULL when that does not want it */
-  const struct Value *pin;   /* stands for it in clones: a constant, its contents computed ahead (run/stages.h), or what
+  const struct Value
+      *pin; /* stands for it in clones: a constant, its contents computed ahead (run/dynamic_shapes.h), or what
                               was fed (run/feed.h) */
   struct Contribution *contributions; /* backward only: gradients that have arrived and wait to be summed */
 } Value;
@@ -119,9 +120,9 @@ typedef struct Attr {
   };
 } Attr;
 
-/* A node that waits for contents which only a run computes (run/stages.h): its outputs have no type and shape. */
+/* A node that is deferred: it waits for contents which only a run computes (run/dynamic_shapes.h): its outputs have no type and shape. */
 typedef struct Deferred {
-  bool waits;
+  bool pending;
   Value *input; /* whose contents infer must know; NULL when it is an input's type and shape */
   int64_t done; /* iterations that a Loop has already done; > 0 where it is run by itself */
 } Deferred;
@@ -139,16 +140,17 @@ struct Node {
   int version;          /* the op's since-version in force: the highest of op->since that is ≤ the graph's opset */
   int stream;           /* of random numbers: the node's number in the graph that was read, the same in every clone */
   size_t scratch_bytes; /* set by infer when shapes are numbers: bytes wanted during run */
-  Node *whole;    /* the node that this one is a part of, where others make that up (Op.expand); else NULL. No run reads
+  Node *
+      expanded_from; /* the node that this one is a part of, where others make that up (Op.expand); else NULL. No run reads
                   it, nor what follows (NODE_RUN_BYTES) */
-  bool stretches; /* of two dims that met in a broadcast as different symbols, either may turn out to be 1 */
+  bool stretches;    /* of two dims that met in a broadcast as different symbols, either may turn out to be 1 */
   const char *module; /* that it was in, as its exporter says; else NULL */
   bool in_training;   /* a BatchNormalization of which its exporter says so */
   Attr *attrs;
   int attr_count;
   Deferred deferred;
 };
-#define NODE_RUN_BYTES offsetof(Node, whole) /* of a node that only runs */
+#define NODE_RUN_BYTES offsetof(Node, expanded_from) /* of a node that only runs */
 
 typedef struct Opset {
   const char *domain; /* "" is ai.onnx */
@@ -161,15 +163,15 @@ typedef struct NameTable {
   int slot_count, count;
 } NameTable;
 
-/* Nodes that wait. Where an infer, or the expansion around it, needs contents that only a run computes, node_await
- * returns STATUS_LATER, and the node is put off instead of being refused. */
-typedef struct Waiting {
+/* Deferred nodes. Where an infer, or the expansion around it, needs contents that only a run computes, node_defer
+ * returns STATUS_DEFERRED, and the node is deferred instead of being refused. */
+typedef struct Deferral {
   bool allowed;  /* else such an infer gives a symbol for each size, or fails with a sentence */
   bool resumes;  /* Loops go on where they left off; else these wait to be run by themselves */
-  bool open;     /* a node of the graph waits */
-  bool tries;    /* an infer or an expansion that can be put off is in progress */
-  Value *missed; /* what the last infer or expansion needed */
-} Waiting;
+  bool pending;  /* a node of the graph is deferred */
+  bool tries;    /* an infer or an expansion that can be deferred is in progress */
+  Value *needed; /* what the last infer or expansion needed */
+} Deferral;
 
 struct Graph {
   Error *error;
@@ -200,7 +202,7 @@ struct Graph {
       work_limit;          /* those of expanded operators, and the most they may be in a run; 0: WORK_DEFAULT */
   const ThreadsStop *stop; /* of the run for which it is planned; NULL: none */
   int inlined;             /* how much of subgraphs was added (graph/subgraph.h) */
-  Waiting waiting;
+  Deferral deferral;
   bool predicts;      /* of a model for inference: Dropout drops nothing */
   Node *expanding;    /* the node that is being made of others, the outermost; NULL: none */
   const char *module; /* Node.module of the nodes that are added next */

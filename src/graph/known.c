@@ -38,7 +38,7 @@ static bool may_train(const Value *v) {
 static bool compute(Value *v, int depth, bool needed);
 
 static bool run(Node *n, int depth, bool needed) {
-  if (!n->op->run || n->deferred.waits || n->op->flags & (OP_RANDOM | OP_UPDATES)) return false;
+  if (!n->op->run || n->deferred.pending || n->op->flags & (OP_RANDOM | OP_UPDATES)) return false;
   for (int i = 0; i < n->in_count; i++)
     if (n->in[i] && !compute(n->in[i], depth - 1, needed)) return false;
   if (!work_may_go_ahead(n)) return false;

@@ -23,7 +23,7 @@ static int row_of(const Op *op) {
 }
 
 int lengths_open(const Graph *g, const Added *a) {
-  int row = g->waiting.allowed ? -1 : row_of(a->op), input = row < 0 ? 0 : rows[row].input;
+  int row = g->deferral.allowed ? -1 : row_of(a->op), input = row < 0 ? 0 : rows[row].input;
   const Value *v = row >= 0 && input < a->in_count && a->in[0] ? a->in[input] : NULL;
   return v && v->shape.rank && !dim_is_number(v->shape.dim[v->shape.rank - 1]) ? input : -1;
 }

@@ -8,14 +8,15 @@
 #include <stdio.h>
 #include <string.h>
 
-static Status later(Graph *g) {
-  if (g->error->status == STATUS_OK) g->error->status = STATUS_LATER;
+static Status deferred(Graph *g) {
+  if (g->error->status == STATUS_OK) g->error->status = STATUS_DEFERRED;
   return g->error->status;
 }
 
 const char *node_title(const Node *n, char text[TITLE_TEXT]) {
   int at = snprintf(text, TITLE_TEXT, "%.40s '%.128s'", n->op->name, n->name);
-  if (n->whole) at += snprintf(text + at, TITLE_TEXT - at, " of %.40s '%.96s'", n->whole->op->name, n->whole->name);
+  if (n->expanded_from)
+    at += snprintf(text + at, TITLE_TEXT - at, " of %.40s '%.96s'", n->expanded_from->op->name, n->expanded_from->name);
   if (n->module) snprintf(text + at, TITLE_TEXT - at, " in '%.64s'", n->module);
   return text;
 }
@@ -42,7 +43,8 @@ static Status fail(const Node *n, Status status, const char *format, va_list arg
 
 /* An expansion that goes on with values which have no shape yet may find fault with anything: it waits instead. */
 Status node_fail(const Node *n, Status status, const char *format, ...) {
-  if (n->graph->waiting.tries && n->graph->waiting.missed && status != STATUS_OUT_OF_MEMORY) return later(n->graph);
+  if (n->graph->deferral.tries && n->graph->deferral.needed && status != STATUS_OUT_OF_MEMORY)
+    return deferred(n->graph);
   va_list args;
   va_start(args, format);
   status = fail(n, status, format, args);
@@ -50,9 +52,9 @@ Status node_fail(const Node *n, Status status, const char *format, ...) {
   return status;
 }
 
-Status node_await(const Node *n, int input, const char *format, ...) {
-  Waiting *w = &n->graph->waiting;
-  if (w->tries && n->in[input]->kind != VALUE_CONSTANT) return w->missed = n->in[input], later(n->graph);
+Status node_defer(const Node *n, int input, const char *format, ...) {
+  Deferral *w = &n->graph->deferral;
+  if (w->tries && n->in[input]->kind != VALUE_CONSTANT) return w->needed = n->in[input], deferred(n->graph);
   va_list args;
   va_start(args, format);
   Status status = fail(n, STATUS_UNSUPPORTED_OP, format, args);
@@ -121,7 +123,7 @@ Status node_want_rank(const Node *n, int input, int min, int max) {
 Status node_want_number(const Node *n, int input, int axis) {
   const Value *v = n->in[input];
   if (dim_is_number(v->shape.dim[axis])) return STATUS_OK;
-  return node_await(n, input,
+  return node_defer(n, input,
                     "dimension %d of input %d ('%.60s') must be a number: freeDimensionOverrides can give one", axis,
                     input, graph_symbol_name(n->graph, v->shape.dim[axis]));
 }
@@ -150,19 +152,19 @@ bool node_is_known(const Node *n, int input) {
 Status node_contents(const Node *n, int input, const void **data) {
   if (!has_in(n, input)) return node_invalid(n, "input %d must be there", input);
   if ((*data = known_data(n->in[input]))) return STATUS_OK;
-  return node_await(n, input, UNKNOWN, input, n->in[input]->name);
+  return node_defer(n, input, UNKNOWN, input, n->in[input]->name);
 }
 
-Status node_later(const Node *n, Dim *size) {
+Status node_deferred_dim(const Node *n, Dim *size) {
   int i = 0;
-  if (!n->graph->waiting.allowed) return *size = graph_fresh_dim(n->graph), STATUS_OK;
+  if (!n->graph->deferral.allowed) return *size = graph_fresh_dim(n->graph), STATUS_OK;
   while (i + 1 < n->in_count && (!has_in(n, i) || n->in[i]->kind == VALUE_CONSTANT)) i++;
-  return node_await(n, i, UNKNOWN, i, n->in[i]->name);
+  return node_defer(n, i, UNKNOWN, i, n->in[i]->name);
 }
 
 Status node_known(const Node *n, int input, const Dim **dims, int *count) {
   if (!has_in(n, input)) return node_invalid(n, "input %d must be there", input);
-  if (!known_of(n->in[input])) return node_await(n, input, UNKNOWN, input, n->in[input]->name);
+  if (!known_of(n->in[input])) return node_defer(n, input, UNKNOWN, input, n->in[input]->name);
   *dims = n->in[input]->known;
   *count = (int)shape_elements(&n->in[input]->shape);
   return STATUS_OK;

@@ -200,11 +200,11 @@ Status node_known(const Node *n, int input, const Dim **dims, int *count);
 /* The same for contents that are not dims, of any size. */
 Status node_contents(const Node *n, int input, const void **data);
 /* For a size that depends on the contents of inputs, as an infer gives it beside an expansion that knows them: a new
- * symbol, or where a session can compute the contents, STATUS_LATER. */
-Status node_later(const Node *n, Dim *size);
-/* When this input's contents are missing: STATUS_LATER if the node can wait until a session has computed them, else
+ * symbol, or where a session can compute the contents, STATUS_DEFERRED. */
+Status node_deferred_dim(const Node *n, Dim *size);
+/* When this input's contents are missing: STATUS_DEFERRED if the node can wait until a session has computed them, else
  * unsupported-op with the sentence. */
-Status node_await(const Node *n, int input, const char *format, ...) __attribute__((format(printf, 3, 4)));
+Status node_defer(const Node *n, int input, const char *format, ...) __attribute__((format(printf, 3, 4)));
 /* Whether in[input]->known is there; computes it now if that needs only constants and the value is a small integer. */
 bool node_is_known(const Node *n, int input);
 void *node_params(Node *n, size_t bytes); /* zeroed; NULL when memory is out: return STATUS_OUT_OF_MEMORY then */

@@ -47,7 +47,7 @@ static Status count_size(const Node *n, int size) {
       SUBGRAPH_MOST / 5);
 }
 
-bool subgraph_is_long(const Graph *g) { return g->inlined > (g->waiting.resumes ? SUBGRAPH_PART : SUBGRAPH_LONG); }
+bool subgraph_is_long(const Graph *g) { return g->inlined > (g->deferral.resumes ? SUBGRAPH_PART : SUBGRAPH_LONG); }
 
 const Subgraph *subgraph_open(const Node *n, const char *name, Value ***slots) {
   int captured;
@@ -88,7 +88,7 @@ Status subgraph_inline(const Node *n, const Subgraph *s, Value **slots) {
   Graph *g = n->graph;
   TRY(count_size(n, s->size));
   for (int i = 0; i < s->node_count; i++) TRY(inline_node(n, s, &s->nodes[i], slots));
-  g->waiting.missed = NULL; /* nodes within it wait by themselves */
+  g->deferral.needed = NULL; /* nodes within it wait by themselves */
   return STATUS_OK;
 }
 

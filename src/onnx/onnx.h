@@ -9,7 +9,7 @@
  * ONNX demands; refused otherwise (ORT format is sorted first). Initializers and Constant nodes become VALUE_CONSTANT.
  * NULL on failure with the sentence in error. */
 Graph *onnx_read(const uint8_t *bytes, size_t count, const External *external, Arena *arena, Error *error);
-/* For inference: shapes may depend on fed values (Graph.waiting). */
+/* For inference: shapes may depend on fed values (Graph.deferral). */
 Graph *onnx_read_inference(const uint8_t *bytes, size_t count, const External *external, Arena *arena, Error *error);
 
 /* ---- ONNX's own training representation (ModelProto.training_info) ---- */

@@ -297,10 +297,10 @@ static Status read_input(Reader *r, const Onnx__ValueInfoProto *from) {
   if (d.sequence && d.map)
     return error_set(r->error, STATUS_UNSUPPORTED_OP, NULL, "input '%.128s' is a sequence of maps; we feed single maps",
                      name);
-  if (!r->graph->waiting.allowed && d.type == DTYPE_STRING)
+  if (!r->graph->deferral.allowed && d.type == DTYPE_STRING)
     return error_set(r->error, STATUS_UNSUPPORTED_OP, NULL,
                      "input '%.128s' has elements of type string; training feeds graphs with numbers alone", name);
-  if (declares && !r->graph->waiting.allowed)
+  if (declares && !r->graph->deferral.allowed)
     return error_set(r->error, STATUS_UNSUPPORTED_OP, NULL,
                      "input '%.128s' is %s; training feeds graphs with tensors alone", name,
                      d.optional   ? "an optional"
@@ -333,7 +333,7 @@ Status onnx_outputs_read(Reader *r) {
     const char *name = r->from->output[i]->name;
     Value *v = has_name(name) ? graph_find(r->graph, name) : NULL;
     if (!v) return invalid(r, NULL, "the model's output '%.128s' is made by no node", has_name(name) ? name : "");
-    if (!r->graph->waiting.allowed && (v->kind == VALUE_SEQUENCE || v->type == DTYPE_STRING))
+    if (!r->graph->deferral.allowed && (v->kind == VALUE_SEQUENCE || v->type == DTYPE_STRING))
       return error_set(r->error, STATUS_UNSUPPORTED_OP, NULL,
                        "the model's output '%.128s' is %s; graphs that train give tensors of numbers alone", name,
                        v->type == DTYPE_STRING ? "of strings" : "a sequence or an optional");
@@ -496,7 +496,7 @@ static Graph *read_model(const uint8_t *bytes, size_t count, const External *ext
               .error = error,
               .trains = training != NULL,
               .keeps_merged = keeps};
-  if (g) g->waiting.allowed = defers, g->predicts = defers && !training;
+  if (g) g->deferral.allowed = defers, g->predicts = defers && !training;
   if (!g || read_graph(&r, model) != STATUS_OK) return NULL;
   if (training) onnx_training_read(model, arena, training);
   return g;

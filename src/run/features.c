@@ -24,7 +24,7 @@ typedef struct Traits {
 static bool draws(const Node *n) { return n->op == &op_dropout ? has_in(n, 2) : (n->op->flags & OP_RANDOM) != 0; }
 
 static void place(const Traits *t, const Node *n) {
-  bool moves = draws(n) || n->deferred.waits, deep = false, fed = false;
+  bool moves = draws(n) || n->deferred.pending, deep = false, fed = false;
   for (int i = 0; i < n->in_count; i++) {
     if (!n->in[i]) continue;
     moves |= t->moves[n->in[i]->index];

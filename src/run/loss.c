@@ -4,7 +4,7 @@
 #include "graph/views.h"
 #include "ops/ops.h"
 
-bool loss_compares(const Node *n) { return n->op->counted && !n->deferred.waits && n->op->counted(n).labels > 0; }
+bool loss_compares(const Node *n) { return n->op->counted && !n->deferred.pending && n->op->counted(n).labels > 0; }
 
 /* ---- for a program ---- */
 

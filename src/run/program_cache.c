@@ -11,13 +11,13 @@
 #include "passes/passes.h"
 #include "run/loss.h"
 #include "run/recompute.h"
-#include "run/stages.h"
+#include "run/dynamic_shapes.h"
 
 PART(recompute, recompute_at_peak);
 PART(pack, packed_take);
 PART(pack_refresh, packed_refresh);
 PART(lean, plan_make_lean);
-PART(stages, stages_clone);
+PART(dynamic_shapes, dynamic_shapes_clone);
 
 static int feed_count(const Request *r) { return r->graph->input_count + r->feature_count; }
 
@@ -193,22 +193,22 @@ static Graph *bind_open(const Request *r, CachedProgram *c, const Dim *numbers, 
   r->graph->work_limit = r->work_limit;
   r->graph->stop = r->stop;
   r->graph->work_expanded = 0;
-  bool allowed = r->graph->waiting.allowed;
-  r->graph->waiting.allowed = true;
+  bool allowed = r->graph->deferral.allowed;
+  r->graph->deferral.allowed = true;
   Graph *bound = graph_clone(r->graph, &c->arena, error, numbers, wanted, count);
-  r->graph->waiting.allowed = allowed;
-  if (!bound || !bound->waiting.open) return bound;
+  r->graph->deferral.allowed = allowed;
+  if (!bound || !bound->deferral.pending) return bound;
   if (check_fed(r, error) != STATUS_OK) return NULL;
   if (r->only_plans)
     return error_set(error, STATUS_UNSUPPORTED_OP, NULL,
                      "shapes depend on computed values, so without weights nothing can be planned"),
            NULL;
-  if (!part_stages) return part_missing(error, "shapes that depend on computed values"), NULL;
-  Stages stages = {
+  if (!part_dynamic_shapes) return part_missing(error, "shapes that depend on computed values"), NULL;
+  DynamicShapes shapes = {
       .work_limit = r->work_limit, .attach = attach_stage, .context = (void *)(uintptr_t)r, .stop = r->stop};
-  bound = part_stages(&stages, bound, &c->arena, error);
-  c->for_once = stages.computed;
-  c->stage_work = stages.work;
+  bound = part_dynamic_shapes(&shapes, bound, &c->arena, error);
+  c->for_once = shapes.computed;
+  c->stage_work = shapes.work;
   return bound;
 }
 
@@ -235,7 +235,7 @@ static Status build(ProgramCache *t, const Request *r, CachedProgram *c, Error *
   if (!numbers || !wanted) return error_set(error, STATUS_OUT_OF_MEMORY, NULL, "out of memory while planning");
   for (int i = 0; i < count; i++) wanted[i] = i < r->fetch_count ? r->fetches[i] : r->effects[i - r->fetch_count];
   Graph *bound = bind(r, c, numbers, wanted, count, error);
-  Value **fetched = bound ? stages_spread(bound) : NULL;
+  Value **fetched = bound ? dynamic_shapes_spread(bound) : NULL;
   if (!fetched) return error_set(error, STATUS_OUT_OF_MEMORY, NULL, "out of memory while planning");
   TRY(check_fed(r, error));
   TRY(check_shapes(bound));

@@ -17,7 +17,7 @@ static void warn_of(TrainletArtifacts *a, const Node *activation, const char *lo
 /* A loss of labels in the model itself. */
 static void check_node(TrainletArtifacts *a, const Node *n) {
   bool known;
-  if (!n->op->counted || n->deferred.waits || !n->op->counted(n).labels) return;
+  if (!n->op->counted || n->deferred.pending || !n->op->counted(n).labels) return;
   if (n->op != &op_negative_log_likelihood_loss) /* it has no softmax */
     warn_of(a, scores_activation(n->in[0], 1, &known), "cross-entropy");
 }

@@ -107,7 +107,7 @@ static bool is_row_of_zeros(const Value *v) {
 /* Tells whether the operator that reads it first is a product, of which it is a factor. */
 static bool is_factor(const Weights *w, const Value *v) {
   const Reading *r = last_reading(w, v);
-  const Op *op = !r ? NULL : r->first->whole ? r->first->whole->op : r->first->op;
+  const Op *op = !r ? NULL : r->first->expanded_from ? r->first->expanded_from->op : r->first->op;
   return op == &op_einsum || op == &op_mat_mul || op == &op_gemm;
 }
 

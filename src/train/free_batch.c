@@ -396,7 +396,7 @@ static int64_t fixed_batch(const Graph *g) {
     if (g->inputs[i]->shape.rank > 1) size = g->inputs[i]->shape.dim[0];
   for (int i = 0; i < g->output_count; i++)
     if (!g->outputs[i]->shape.rank || g->outputs[i]->shape.dim[0] != size) return 0;
-  return g->node_count && !g->waiting.open ? size : 0;
+  return g->node_count && !g->deferral.pending ? size : 0;
 }
 
 static Value **computed(const Graph *g, Arena *arena, int *count) {

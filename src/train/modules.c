@@ -165,7 +165,7 @@ static bool read_layer(const Finder *f, Node *n, Module *m) {
   *m = (Module){.node = n, .kind = MODULE_LINEAR};
   bool product = n->op == &op_gemm || n->op == &op_mat_mul || n->op == &op_fused_mat_mul;
   bool quantized = n->op == &op_mat_mul_n_bits;
-  if (n->whole || !(product || quantized || n->op == &op_conv || n->op == &op_gather)) return false;
+  if (n->expanded_from || !(product || quantized || n->op == &op_conv || n->op == &op_gather)) return false;
   int at = weight_input(n);
   if (!f->alone[n->in[at]->index] || f->alone[n->in[!at]->index] || n->out[0]->type != DTYPE_FLOAT32) return false;
   return product           ? read_product(n, m)

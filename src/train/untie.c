@@ -181,7 +181,7 @@ static void read_instead(Node *n, const Value *v, Value *copy) {
 static void give(Graph *m, const Value *v, const Reading *r, Value *copy) {
   read_instead(r->first, v, copy);
   for (int i = 0; i < m->node_count; i++)
-    if (m->nodes[i]->whole == r->first) read_instead(m->nodes[i], v, copy);
+    if (m->nodes[i]->expanded_from == r->first) read_instead(m->nodes[i], v, copy);
 }
 
 static Value *copy_of(Graph *m, const Value *v, const Reading *r) {

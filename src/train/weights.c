@@ -16,8 +16,8 @@ typedef struct Reader {
   Graph *m;
   Arena *arena;
   Weights *w;
-  bool *alone, *deep; /* a value that follows from constants alone; one that depends on a weight */
-  const Node *whole;  /* that the last node is a part of */
+  bool *alone, *deep;        /* a value that follows from constants alone; one that depends on a weight */
+  const Node *expanded_from; /* that the last node is a part of */
   bool speaks;
 } Reader;
 
@@ -34,9 +34,9 @@ static bool all_alone(const Reader *r, const Node *n) {
 
 /* What is made up of others speaks for them, unless it only prepares a weight. Its parts stand together. */
 static Node *speaker(Reader *r, const Node *n) {
-  if (r->whole != n->whole) r->speaks = n->whole && !all_alone(r, n->whole);
-  r->whole = n->whole;
-  return r->speaks ? n->whole : NULL;
+  if (r->expanded_from != n->expanded_from) r->speaks = n->expanded_from && !all_alone(r, n->expanded_from);
+  r->expanded_from = n->expanded_from;
+  return r->speaks ? n->expanded_from : NULL;
 }
 
 static bool is_single(const Value *v) {
@@ -155,7 +155,7 @@ static void pass_on(Reader *r, Node *n, int i) {
 }
 
 static void read_input(Reader *r, Node *n, int i) {
-  add_reading(r, n->in[i], (Reading){n->whole ? n->whole : n, n, as_of(r, n, i), is_early(r, n, i)});
+  add_reading(r, n->in[i], (Reading){n->expanded_from ? n->expanded_from : n, n, as_of(r, n, i), is_early(r, n, i)});
 }
 
 static void read_inputs(Reader *r, Node *n) {
@@ -195,7 +195,7 @@ Status weights_read(Graph *m, Arena *arena, Weights *out) {
     out->infinite[i] = mode_is_parameter(v) && !v->quantized && weights_infinite(v);
   }
   for (int i = 0; i < m->node_count && !arena->failed; i++) place(&r, m->nodes[i]);
-  r.whole = NULL;
+  r.expanded_from = NULL;
   if (!arena->failed) read_nodes(&r);
   return arena->failed ? error_set(m->error, STATUS_OUT_OF_MEMORY, NULL, "out of memory for the parameters")
                        : STATUS_OK;

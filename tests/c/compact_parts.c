@@ -211,7 +211,7 @@ static void long_texts_share_letters(const void *argument) {
   block_free(&block);
 }
 
-static void waits(Small *s) { s->relu->deferred.waits = true; }
+static void waits(Small *s) { s->relu->deferred.pending = true; }
 static void reads_a_sequence(Small *s) { s->x->kind = VALUE_SEQUENCE; }
 static void has_a_subgraph(Small *s) { s->relu->attrs[0].kind = ATTR_GRAPH; }
 static void is_made_of_others(Small *s) { s->relu->op = &op_dynamic_quantize_linear; }

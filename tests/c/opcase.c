@@ -240,7 +240,7 @@ Graph *opcase_build(const OpCase *c, Arena *arena, Error *error, Symbols symbols
   Value *in[OPCASE_INPUTS] = {0};
   if (!g) return NULL;
   g->rng = &rng;
-  g->waiting.allowed = symbols == SYMBOLS_DEFERRED;
+  g->deferral.allowed = symbols == SYMBOLS_DEFERRED;
   const char *domain = c->op->domain ? c->op->domain : "";
   if (c->text->opset && graph_import(g, domain, c->text->opset) != STATUS_OK) return NULL;
   if (graph_import(g, "", 17) != STATUS_OK || graph_import(g, domain, 1) != STATUS_OK) return NULL;

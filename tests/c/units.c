@@ -311,7 +311,7 @@ static void nodes_wait_only_where_they_may(const void *argument) {
     Error error = {0};
     Graph *g = graph_new(&arena, &error);
     graph_import(g, "", 17);
-    g->waiting.allowed = may;
+    g->deferral.allowed = may;
     Shape two = SHAPE(2);
     Value *x = graph_value(g, "x", DTYPE_FLOAT32, &two, VALUE_INPUT),
           *to = graph_value(g, "to", DTYPE_INT64, &two, VALUE_INPUT);
@@ -319,7 +319,7 @@ static void nodes_wait_only_where_they_may(const void *argument) {
     graph_add_input(g, to);
     Value *y = emit(g, "Reshape", x, to);
     if (!check(y && error.status == STATUS_OK, "refused: '%s'", error.text)) return;
-    check(g->waiting.open == may && !g->waiting.tries, "the node %s", may ? "does not wait" : "waits");
+    check(g->deferral.pending == may && !g->deferral.tries, "the node %s", may ? "does not wait" : "waits");
     check(y->producer->deferred.input == (may ? to : NULL), "it waits for something else than its shape");
     check(may || (y->type == DTYPE_FLOAT32 && y->shape.rank == 2 && !shape_is_concrete(&y->shape)),
           "the shape has no symbols");

@@ -39,8 +39,8 @@ static Value *padded(Expansion *c, Value *mask, Value *k) {
   Dim columns = mask->shape.dim[rank - 1], keys = k->shape.dim[2];
   bool known = dim_is_number(columns) && dim_is_number(keys), bools = mask->type == DTYPE_BOOL;
   if (columns == keys || columns == 1 || (known && columns > keys)) return mask;
-  if (!known && g->waiting.tries)
-    node_await(c->node, dim_is_number(keys) ? 3 : 1, "whether its mask has a column for each key must be known");
+  if (!known && g->deferral.tries)
+    node_defer(c->node, dim_is_number(keys) ? 3 : 1, "whether its mask has a column for each key must be known");
   if (known) pads[2 * rank - 1] = keys - columns;
   Value *widths = known ? emit_ints(g, pads, 2 * rank)
                         : emit_with(g, "Concat", ATTRS(attr_of_int("axis", 0)), emit_ints(g, pads, 2 * rank - 1),

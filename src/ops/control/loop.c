@@ -31,7 +31,7 @@ static Status read_scalar(const Node *n, int input, int64_t otherwise, int64_t *
   if (count != 1) return node_invalid(n, "input %d must be one element, it has %d", input, count);
   *out = dims[0];
   if (!dim_is_symbol(*out)) return STATUS_OK;
-  return node_await(n, input, "the number of iterations must be known before the run, it is a dimension '%.40s'",
+  return node_defer(n, input, "the number of iterations must be known before the run, it is a dimension '%.40s'",
                     graph_symbol_name(n->graph, *out));
 }
 
@@ -95,7 +95,7 @@ static Status emit_outputs(Loop *l, Value **out) {
 static Status leave_rest(Loop *l, Added *rest) {
   const Node *n = l->n;
   Graph *g = n->graph;
-  if (!g->waiting.allowed)
+  if (!g->deferral.allowed)
     return node_fail(
         n, STATUS_UNSUPPORTED_OP,
         "whether it goes on after iteration %lld must be known before the run, it is computed from fed values",
@@ -140,7 +140,7 @@ static Status loop_expand(Expansion *c) {
     TRY(iterate(&l));
     if (++l.i == l.trips) break;
     bool known = !l.conditional || is_known_scalar(l.slots[1]);
-    if (!known || (c->graph->waiting.allowed && subgraph_is_long(c->graph))) return leave_rest(&l, &c->rest);
+    if (!known || (c->graph->deferral.allowed && subgraph_is_long(c->graph))) return leave_rest(&l, &c->rest);
     if (l.conditional) condition = l.slots[1]->known[0];
   }
   return emit_outputs(&l, c->out);

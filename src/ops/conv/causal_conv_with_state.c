@@ -49,7 +49,7 @@ static Status causal_conv_expand(Expansion *c) {
   TRY(check(c->node, &silu));
   int from = dim_is_number(in[0]->shape.dim[1]) ? 0 : 1; /* of the two that have the channels */
   Dim channels = in[from]->shape.dim[!from];
-  if (g->waiting.tries) TRY(node_want_number(c->node, from, !from));
+  if (g->deferral.tries) TRY(node_want_number(c->node, from, !from));
   Value *zeros = emit_ints(g, (int64_t[]){0, 0}, 2), *axis = emit_ints(g, (int64_t[]){2}, 1),
         *before = emit(g, "Sub", expand_dim(c, in[1], 2, true), emit_ints(g, (int64_t[]){1}, 1));
   AttrList along = ATTRS(attr_of_int("axis", past ? 2 : 0));

@@ -15,7 +15,7 @@ static Status non_zero_expand(Expansion *c) {
   const Shape *x = expand_shape(c, 0);
   const void *data;
   size_t count, item = dtype_bytes(c->node->in[0]->type), found = 0;
-  if (expand_is_early(c)) return expand_later(c);
+  if (expand_is_early(c)) return expand_deferred(c);
   TRY(node_contents(c->node, 0, &data));
   if (!shape_count(x, &count)) return STATUS_OUT_OF_MEMORY;
   for (size_t i = 0; i < count; i++) found += is_set(data, i, c->node->in[0]->type, item);
@@ -35,7 +35,7 @@ static Status non_zero_expand(Expansion *c) {
 
 static Status non_zero_infer(Node *n) {
   Shape y = SHAPE(n->in[0]->shape.rank, 0);
-  TRY(node_later(n, &y.dim[1]));
+  TRY(node_deferred_dim(n, &y.dim[1]));
   return node_output(n, 0, DTYPE_INT64, &y);
 }
 

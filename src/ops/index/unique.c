@@ -118,7 +118,7 @@ static Status unique_expand(Expansion *c) {
   Groups found = {0};
   int axis = 0;
   bool flat = node_attr(n, "axis", ATTR_INT) == NULL;
-  if (expand_is_early(c)) return expand_later(c);
+  if (expand_is_early(c)) return expand_deferred(c);
   TRY(node_contents(n, 0, &s.data));
   if (!flat) TRY(node_axis(n, node_int(n, "axis", 0), x->shape.rank, &axis));
   if (flat) s.dim = shape_elements(&x->shape);
@@ -142,7 +142,7 @@ static Status unique_infer(Node *n) {
   Shape y = SHAPE(0), groups = SHAPE(0), group = SHAPE(0);
   int axis = 0;
   size_t count;
-  TRY(node_later(n, &groups.dim[0]));
+  TRY(node_deferred_dim(n, &groups.dim[0]));
   if (node_attr(n, "axis", ATTR_INT)) {
     TRY(node_axis(n, node_int(n, "axis", 0), x->rank, &axis));
     y = *x;

@@ -12,7 +12,7 @@ static Status zip_map_expand(Expansion *c) {
   if (dim_is_number(scores->shape.dim[1]) && (size_t)scores->shape.dim[1] != labels.count)
     return node_invalid(c->node, "it has %zu class labels for %lld scores", labels.count,
                         (long long)scores->shape.dim[1]);
-  if (!c->graph->waiting.allowed) return expand_done(c, scores);
+  if (!c->graph->deferral.allowed) return expand_done(c, scores);
   Value *keys = class_labels_constant(c, &labels);
   return expand_done(c, keys ? sequence_new(c->node, DTYPE_FLOAT32, (Value *[]){keys, scores}, 2) : NULL);
 }

@@ -50,7 +50,7 @@ static Status conv_integer_expand(Expansion *c) {
   Value *a = integer_centered(c, x, expand_in(c, 2), DTYPE_FLOAT32, 0),
         *b = integer_centered(c, n->in[1], expand_in(c, 3), DTYPE_FLOAT32, w->rank - 1), *all = NULL;
   for (int i = 0; i < w->rank; i++)
-    if (!dim_is_number(w->dim[i])) return g->waiting.tries ? node_want_number(n, 1, i) : expand_free(c, a, b);
+    if (!dim_is_number(w->dim[i])) return g->deferral.tries ? node_want_number(n, 1, i) : expand_free(c, a, b);
   int64_t step = EXACT_PRODUCTS / (int64_t)(shape_span(w, 2, w->rank) ? shape_span(w, 2, w->rank) : 1),
           features = w->dim[0] / groups;
   if (step < 1) return expand_free(c, a, b);

@@ -9,7 +9,7 @@ static Status mat_mul_integer_expand(Expansion *c) {
   Value *w = c->node->in[1];
   Dim depth = x->shape.rank ? x->shape.dim[x->shape.rank - 1] : 1;
   if (!dim_is_number(depth)) depth = w->shape.rank ? w->shape.dim[w->shape.rank > 1 ? w->shape.rank - 2 : 0] : 1;
-  if (!dim_is_number(depth) && g->waiting.tries) return node_want_number(c->node, 0, x->shape.rank - 1);
+  if (!dim_is_number(depth) && g->deferral.tries) return node_want_number(c->node, 0, x->shape.rank - 1);
   DType type = dim_is_number(depth) ? DTYPE_FLOAT32 : DTYPE_INT32; /* slower, but exact for any inner size */
   Value *a = integer_centered(c, x, expand_in(c, 2), type, x->shape.rank > 1),
         *b = integer_centered(c, w, expand_in(c, 3), type, 0), *y = NULL;

@@ -5,7 +5,7 @@
 #include "ops/shape/view.h"
 
 /* The axes are not known yet: nor are the dims. */
-static Status infer_later(Node *n, int rank) {
+static Status infer_deferred(Node *n, int rank) {
   Shape y = {0};
   while (y.rank < rank) y.dim[y.rank++] = graph_fresh_dim(n->graph);
   return node_output(n, 0, n->in[0]->type, &y);
@@ -33,9 +33,9 @@ Status reduce_infer(Node *n, bool axes_are_input, bool noop) {
   if (!p) return STATUS_OUT_OF_MEMORY;
   /* BroadcastGradientArgs between symbols: not even the number of axes is known. */
   bool open = axes_are_input && has_in(n, 1) && n->in[1]->shape.rank == 1 && !dim_is_number(n->in[1]->shape.dim[0]);
-  if (open && keepdims) return infer_later(n, x->rank);
+  if (open && keepdims) return infer_deferred(n, x->rank);
   TRY(read_axes(n, axes_are_input, &axes, &count));
-  if (!axes && count) return infer_later(n, keepdims ? x->rank : x->rank - count);
+  if (!axes && count) return infer_deferred(n, keepdims ? x->rank : x->rank - count);
   p->known = true;
   TRY(dims_axes(n, axes, count, x->rank, &p->axes));
   if (!count && !(noop && node_int(n, "noop_with_empty_axes", 0))) p->axes = (1u << x->rank) - 1;

@@ -10,9 +10,9 @@ static Status part_sizes(const Node *n, int axis, int64_t **sizes, int *count) {
   if (has_in(n, 1)) TRY(node_known(n, 1, &given, &given_count));
   bool chunks = !given || n->in[1]->shape.rank == 0;
   if (chunks && !dim_is_number(whole))
-    return node_await(n, 0, "the size of axis %d must be known before the run", axis);
+    return node_defer(n, 0, "the size of axis %d must be known before the run", axis);
   for (int i = 0; i < given_count; i++)
-    if (dim_is_symbol(given[i])) return node_await(n, 1, "the sizes of the parts must be known before the run");
+    if (dim_is_symbol(given[i])) return node_defer(n, 1, "the sizes of the parts must be known before the run");
   Dim size = given && chunks ? given[0] : 1;
   if (chunks && (size < 1 || whole / size >= SEQUENCE_MAX))
     return node_invalid(n, "%lld elements cannot be cut into parts of %lld", (long long)whole, (long long)size);

@@ -81,7 +81,7 @@ Status slice_read(Node *n, int first, const Shape *whole, Slice *out) {
   List lists[LISTS];
   *out = (Slice){.shape = *whole};
   for (int i = 0; i < RANK_MAX; i++) out->step[i] = 1;
-  if (!n->graph->waiting.tries && has_open_length(n, first)) return all_open(n, out);
+  if (!n->graph->deferral.tries && has_open_length(n, first)) return all_open(n, out);
   TRY(read_lists(n, first, lists));
   const Dim *starts = lists[STARTS].items, *ends = lists[ENDS].items, *steps = lists[STEPS].items;
   bool axes_later = lists[AXES].count && !lists[AXES].items, steps_later = lists[STEPS].count && !steps;

@@ -125,7 +125,7 @@ static Status non_max_suppression_expand(Expansion *c) {
   TRY(node_want_float(n, 1));
   TRY(node_want_rank(n, 0, 3, 3));
   TRY(node_want_rank(n, 1, 3, 3));
-  if (expand_is_early(c)) return expand_later(c);
+  if (expand_is_early(c)) return expand_deferred(c);
   TRY(node_contents(n, 0, &boxes));
   TRY(node_contents(n, 1, &scores));
   TRY(read_rule(n, &rule));
@@ -136,7 +136,7 @@ static Status non_max_suppression_expand(Expansion *c) {
 
 static Status non_max_suppression_infer(Node *n) {
   Shape y = SHAPE(0, 3);
-  TRY(node_later(n, &y.dim[0]));
+  TRY(node_deferred_dim(n, &y.dim[0]));
   return node_output(n, 0, DTYPE_INT64, &y);
 }
 

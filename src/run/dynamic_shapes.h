@@ -1,7 +1,7 @@
-/* Stages: binds a graph in which shapes depend on computed values (Graph.waiting).
+/* Dynamic shapes: binds a graph in which shapes depend on computed values (Graph.deferral).
  *
- *   clone ─▶ open? ─ no ─▶ done
- *     ▲        │ yes: some nodes await contents
+ *   clone ─▶ pending? no ─▶ done
+ *     ▲        │ yes: some nodes wait for contents
  *     └─ pin ◀─┴─ plan and run what computes them
  *
  * A Loop whose end depends on computed values is run along the way, iteration by iteration, and its outputs are pinned.
@@ -10,16 +10,16 @@
 #include "graph/graph.h"
 #include "threads.h"
 
-typedef struct Stages {
+typedef struct DynamicShapes {
   void (*attach)(void *context, Graph *stage); /* points the inputs of a stage at what was fed */
   void *context;
   bool computed; /* set if contents were pinned: the clone is valid only for these */
   const ThreadsStop *stop;
   double work_limit, work; /* multiply-adds that the stages may take, and have taken: plan_check_work */
   int inlined;             /* of the Loops that were run, all together: SUBGRAPH_RUN_MAX */
-} Stages;
-/* The clone in which nothing waits any more, of a clone in which something may. */
-Graph *stages_clone(Stages *s, Graph *clone, Arena *arena, Error *error);
+} DynamicShapes;
+/* The clone in which nothing is deferred any more, of a clone in which something may be. */
+Graph *dynamic_shapes_clone(DynamicShapes *s, Graph *clone, Arena *arena, Error *error);
 /* Makes the items of sequences the graph's outputs, and gives the outputs as they were asked for; NULL when memory is
  * out. */
-Value **stages_spread(Graph *g);
+Value **dynamic_shapes_spread(Graph *g);

@@ -1,6 +1,6 @@
 /* Stages: computes the contents that shapes depend on, one round after another, and pins them as constants.
  */
-#include "run/stages.h"
+#include "run/dynamic_shapes.h"
 
 #include <string.h>
 
@@ -10,14 +10,14 @@
 #include "graph/strings.h"
 #include "run/plan.h"
 
-typedef struct Awaited {
+typedef struct Needed {
   Value **values;
   int count;
   bool *is; /* by a value's index */
-} Awaited;
+} Needed;
 
 /* Records once that v must be known, unless it is a constant. */
-static void await(Awaited *a, Value *v) {
+static void need(Needed *a, Value *v) {
   if (!v || v->kind == VALUE_CONSTANT || v->kind == VALUE_SEQUENCE || v->type == DTYPE_NONE || a->is[v->index]) return;
   a->is[v->index] = true;
   a->values[a->count++] = v;
@@ -31,16 +31,16 @@ static bool is_ready(const Node *n) {
 }
 
 /* The values for which nodes of the graph wait, each once. False when memory is out. */
-static bool awaited_of(const Graph *g, Arena *arena, Awaited *a) {
-  *a = (Awaited){.values = ARENA_ARRAY(arena, Value *, g->value_count), .is = ARENA_ARRAY(arena, bool, g->value_count)};
+static bool needed_of(const Graph *g, Arena *arena, Needed *a) {
+  *a = (Needed){.values = ARENA_ARRAY(arena, Value *, g->value_count), .is = ARENA_ARRAY(arena, bool, g->value_count)};
   if (!a->values || !a->is) return false;
   for (int i = 0; i < g->node_count; i++) {
     const Node *n = g->nodes[i];
-    if (n->deferred.input) await(a, n->deferred.input);
+    if (n->deferred.input) need(a, n->deferred.input);
     for (int k = 0; k < n->in_count && is_ready(n); k++) {
-      await(a, n->in[k]);
+      need(a, n->in[k]);
       for (int item = 0; value_is_sequence(n->in[k]) && item < n->in[k]->item_count; item++)
-        await(a, n->in[k]->items[item]);
+        need(a, n->in[k]->items[item]);
     }
   }
   return true;
@@ -76,7 +76,7 @@ static Value *pin_of(const Value *v, Arena *arena) {
   return pin;
 }
 
-Value **stages_spread(Graph *g) {
+Value **dynamic_shapes_spread(Graph *g) {
   Value **asked = g->outputs;
   int count = g->output_count;
   g->outputs = NULL;
@@ -96,7 +96,7 @@ static void leave_updates(Graph *stage) {
       if (stage->nodes[i]->op->updates[k] > 0) stage->nodes[i]->out[k] = NULL;
 }
 
-static Status run_stage(Stages *s, Graph *stage, Block *memory, Error *error) {
+static Status run_stage(DynamicShapes *s, Graph *stage, Block *memory, Error *error) {
   Program program;
   leave_updates(stage);
   TRY(plan(stage, false, &program));
@@ -114,17 +114,17 @@ static Status out_of_memory(Error *error) {
 }
 
 /* Computes those values of a graph that are not NULL and pins them, in memory of `arena`. */
-static Status pin_values(Stages *s, Graph *g, Value *const *values, int most, Arena *arena, Error *error) {
+static Status pin_values(DynamicShapes *s, Graph *g, Value *const *values, int most, Arena *arena, Error *error) {
   Arena scratch = {0};
   Block memory = {0};
-  Stages of = *s;
+  DynamicShapes of = *s;
   int count = 0;
   Value **wanted = ARENA_ARRAY(&scratch, Value *, most);
   for (int i = 0; i < most && wanted; i++)
     if (values[i]) wanted[count++] = values[i];
   Graph *stage = wanted ? graph_clone(g, &scratch, error, NULL, wanted, count) : NULL;
-  stage = stages_clone(&of, stage, &scratch, error);
-  Value **asked = stage ? stages_spread(stage) : NULL;
+  stage = dynamic_shapes_clone(&of, stage, &scratch, error);
+  Value **asked = stage ? dynamic_shapes_spread(stage) : NULL;
   s->inlined = of.inlined;
   s->work = of.work;
   Status status = asked ? run_stage(s, stage, &memory, error) : out_of_memory(error);
@@ -159,7 +159,7 @@ static Graph *few_iterations(Node *n, int first_stream, Arena *arena, Error *err
   Value **in = ARENA_ARRAY(arena, Value *, n->in_count);
   const char **names = ARENA_ARRAY(arena, const char *, n->out_count);
   if (!g || !in || !names) return NULL;
-  g->waiting.resumes = true;
+  g->deferral.resumes = true;
   g->inlined = 0;
   g->first_stream = first_stream;
   for (int i = 0; i < n->in_count; i++)
@@ -180,7 +180,7 @@ static Node *rest_of(const Graph *g, const Node *n) {
   return last && last->deferred.done > n->deferred.done ? last : NULL;
 }
 
-static Status pin_outputs(Stages *s, Graph *g, Node *n, Arena *arena, Error *error) {
+static Status pin_outputs(DynamicShapes *s, Graph *g, Node *n, Arena *arena, Error *error) {
   TRY(pin_values(s, g, g->outputs, g->output_count, arena, error));
   for (int i = 0, k = 0; i < n->out_count; i++)
     if (n->out[i]) n->out[i]->pin = g->outputs[k++]->pin;
@@ -189,7 +189,8 @@ static Status pin_outputs(Stages *s, Graph *g, Node *n, Arena *arena, Error *err
 
 /* Runs some iterations of `from`: if they are the last, pins the outputs of `n`, else returns what is left to do, with
  * its inputs pinned, except captured ones, which stay as they are. */
-static Status run_part(Stages *s, Node *n, Node **from, int *first_stream, Arena *part, Arena *arena, Error *error) {
+static Status run_part(DynamicShapes *s, Node *n, Node **from, int *first_stream, Arena *part, Arena *arena,
+                       Error *error) {
   Graph *g = few_iterations(*from, *first_stream, part, error);
   if (!g) return out_of_memory(error);
   s->inlined += g->inlined;
@@ -203,7 +204,7 @@ static Status run_part(Stages *s, Node *n, Node **from, int *first_stream, Arena
 }
 
 /* Each part reads what the previous one has left in its arena. */
-static Status run_loop(Stages *s, Node *n, Arena *arena, Error *error) {
+static Status run_loop(DynamicShapes *s, Node *n, Arena *arena, Error *error) {
   Arena parts[2] = {{0}};
   Status status = STATUS_OK;
   int first_stream = n->stream;
@@ -218,7 +219,7 @@ static Status run_loop(Stages *s, Node *n, Arena *arena, Error *error) {
 }
 
 /* Runs those whose inputs are there, and returns their number, or -1. */
-static int run_loops(Stages *s, Graph *g, Arena *arena, Error *error) {
+static int run_loops(DynamicShapes *s, Graph *g, Arena *arena, Error *error) {
   int count = 0;
   for (int i = 0; i < g->node_count; i++) {
     if (!is_ready(g->nodes[i])) continue;
@@ -230,15 +231,15 @@ static int run_loops(Stages *s, Graph *g, Arena *arena, Error *error) {
 
 /* Each clone is made from the previous one, so that the nodes which replaced a subgraph stay. A node that has shapes
  * but waits for nothing that can be computed is reported by the caller. */
-Graph *stages_clone(Stages *s, Graph *clone, Arena *arena, Error *error) {
-  while (clone && clone->waiting.open) {
-    Awaited awaited;
-    if (!awaited_of(clone, arena, &awaited)) return NULL;
+Graph *dynamic_shapes_clone(DynamicShapes *s, Graph *clone, Arena *arena, Error *error) {
+  while (clone && clone->deferral.pending) {
+    Needed needed;
+    if (!needed_of(clone, arena, &needed)) return NULL;
     s->computed = true;
-    if (awaited.count && pin_values(s, clone, awaited.values, awaited.count, arena, error) != STATUS_OK) return NULL;
+    if (needed.count && pin_values(s, clone, needed.values, needed.count, arena, error) != STATUS_OK) return NULL;
     int loops = run_loops(s, clone, arena, error);
     if (loops < 0) return NULL;
-    if (awaited.count + loops == 0)
+    if (needed.count + loops == 0)
       return error_set(error, STATUS_UNSUPPORTED_OP, NULL,
                        "shapes of the model depend on values inside of one operator"),
              NULL;
