@@ -1,7 +1,7 @@
 /* Part: a function or table that a build may be without. It is used through a pointer alone, which is NULL where it was
  * left out: `npx trainlet shrink` writes zeros over it in a finished wasm file.
  *
- *   PART(recompute, recompute_at_peak);
+ *   OPTIONAL(recompute, recompute_at_peak);
  *   if (!part_recompute) return part_missing(error, "recomputing");
  */
 #pragma once
@@ -12,14 +12,14 @@
 
 #ifdef TRAINLET_PARTS /* -DTRAINLET_KEEP=…: a header with `#define KEPT_recompute a,` for each part that stays */
 #include TRAINLET_PARTS
-#define PART(name, function) PART_OF(name, function, KEPT_##name &function, NULL, )
+#define OPTIONAL(name, function) PART_OF(name, function, KEPT_##name &function, NULL, )
 #define PART_OF(...) PART_SECOND(__VA_ARGS__)
 #define PART_SECOND(name, function, first, second, ...)                                                                \
   extern __typeof__(function) *const part_##name;                                                                      \
   __typeof__(function) *const part_##name = second
 #else
 /* Volatile, so that the compiler does not look behind the pointer. */
-#define PART(name, function)                                                                                           \
+#define OPTIONAL(name, function)                                                                                       \
   extern __typeof__(function) *const volatile part_##name;                                                             \
   __typeof__(function) *const volatile part_##name = &function
 #endif

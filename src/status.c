@@ -40,7 +40,7 @@ static void write_sentence(Error *error, const char *node, const char *format, v
   join_lines(error->text);
 }
 
-PART(sentences, write_sentence);
+OPTIONAL(sentences, write_sentence);
 
 Status error_set(Error *error, Status status, const char *node, const char *format, ...) {
   if (error->status != STATUS_OK) return error->status;

@@ -6,7 +6,7 @@
 #include <stdint.h>
 
 #include "size.h"
-#include "threads_sleep.h"
+#include "futex.h"
 #include "trainlet.h"
 
 enum {

@@ -14,8 +14,8 @@
 #include "shape.h"
 #include "threads.h"
 #include "trainlet.h"
-#include "printer.h"
-#include "way.h"
+#include "text_builder.h"
+#include "variant.h"
 
 #ifdef TRAINLET_CALLS /* wasm/keep.cmake: a header with `#define LEFT_OUT_abi_session_export a,` for each that goes */
 #include TRAINLET_CALLS
@@ -42,18 +42,18 @@ EXPORT(abi_error_node) const char *abi_error_node(void) { return last_error.node
 
 /* ---- constants: what JavaScript would otherwise know a second time ---- */
 
-static void put_types(Printer *p) {
+static void put_types(TextBuilder *p) {
   const char *before = "";
   for (int type = 1; type <= DTYPE_LAST; type++) {
     const char *name = dtype_name((DType)type);
     if (strcmp(name, "unknown") == 0) continue;
-    printer_print(p, "%s\"%s\":{\"id\":%d,\"bytes\":%zu}", before, name, type, dtype_bytes((DType)type));
+    text_print(p, "%s\"%s\":{\"id\":%d,\"bytes\":%zu}", before, name, type, dtype_bytes((DType)type));
     before = ",";
   }
 }
 
-static void put_names(Printer *p, const char *(*name)(int i)) {
-  for (int i = 0; name(i); i++) printer_put(p, i ? "," : ""), printer_string(p, name(i));
+static void put_names(TextBuilder *p, const char *(*name)(int i)) {
+  for (int i = 0; name(i); i++) text_put(p, i ? "," : ""), text_string(p, name(i));
 }
 
 typedef struct Field {
@@ -62,22 +62,22 @@ typedef struct Field {
 } Field;
 
 /* ,"key":{"name":number, …} */
-static void put_fields(Printer *p, const char *key, const Field *fields, int count) {
-  printer_put(p, ","), printer_key(p, key), printer_put(p, "{");
-  for (int i = 0; i < count; i++) printer_field(p, fields[i].name, fields[i].is);
-  printer_put(p, "}");
+static void put_fields(TextBuilder *p, const char *key, const Field *fields, int count) {
+  text_put(p, ","), text_key(p, key), text_put(p, "{");
+  for (int i = 0; i < count; i++) text_field(p, fields[i].name, fields[i].is);
+  text_put(p, "}");
 }
 #define PUT_FIELDS(p, key, ...)                                                                                        \
   put_fields(p, key, (const Field[]){__VA_ARGS__}, (int)(sizeof((const Field[]){__VA_ARGS__}) / sizeof(Field)))
 
 static const char *code_name(int i) { return i < STATUS_COUNT ? status_code((Status)i) : NULL; }
 
-static void put_constants(Printer *p) {
-  printer_print(p, "{\"version\":\"%s\",\"codes\":[", TRAINLET_VERSION), put_names(p, code_name);
-  printer_put(p, "],\"passes\":["), put_names(p, trainlet_pass_name);
-  printer_put(p, "],\"losses\":["), put_names(p, trainlet_loss_name);
-  printer_put(p, "],\"optimizers\":["), put_names(p, trainlet_optimizer_name);
-  printer_put(p, "],\"types\":{"), put_types(p), printer_put(p, "}");
+static void put_constants(TextBuilder *p) {
+  text_print(p, "{\"version\":\"%s\",\"codes\":[", TRAINLET_VERSION), put_names(p, code_name);
+  text_put(p, "],\"passes\":["), put_names(p, trainlet_pass_name);
+  text_put(p, "],\"losses\":["), put_names(p, trainlet_loss_name);
+  text_put(p, "],\"optimizers\":["), put_names(p, trainlet_optimizer_name);
+  text_put(p, "],\"types\":{"), put_types(p), text_put(p, "}");
   PUT_FIELDS(p, "artifacts", {"train", TRAINLET_TRAIN}, {"eval", TRAINLET_EVAL}, {"optimizer", TRAINLET_OPTIMIZER},
              {"checkpoint", TRAINLET_CHECKPOINT}, {"model", TRAINLET_MODEL}, {"compact", TRAINLET_COMPACT},
              {"adapter", TRAINLET_ADAPTERS});
@@ -95,9 +95,9 @@ static void put_constants(Printer *p) {
              {"rank", offsetof(TrainletTensor, rank)}, {"dims", offsetof(TrainletTensor, dims)},
              {"data", offsetof(TrainletTensor, data)}, {"count", offsetof(TrainletTensor, count)},
              {"counted", offsetof(TrainletTensor, counted)}, {"isSum", offsetof(TrainletTensor, is_sum)});
-  printer_field(p, "positions", POSITION_COUNT);
-  printer_put(p, ","), printer_key(p, "shrunkFor"), printer_string(p, is_shrunk() ? shrunk_for : "");
-  printer_put(p, "}");
+  text_field(p, "positions", POSITION_COUNT);
+  text_put(p, ","), text_key(p, "shrunkFor"), text_string(p, is_shrunk() ? shrunk_for : "");
+  text_put(p, "}");
 }
 
 /* Constants as JSON: `version`; `codes` of errors; `types` of elements with id and bytes; `passes`, `losses`,
@@ -109,7 +109,7 @@ EXPORT(abi_json) const char *abi_json(void) {
   static Arena arena;
   error_clear(&last_error);
   arena_free(&arena);
-  Printer p = printer_new(&arena);
+  TextBuilder p = text_new(&arena);
   put_constants(&p);
   if (!p.text) error_set(&last_error, STATUS_OUT_OF_MEMORY, NULL, "out of memory for the engine's constants");
   return p.text;
@@ -122,12 +122,12 @@ EXPORT(abi_seen) const char *abi_seen(void) {
   static Arena arena;
   error_clear(&last_error);
   arena_free(&arena);
-  Printer p = printer_new(&arena);
+  TextBuilder p = text_new(&arena);
   op_print_seen(&p);
   for (int i = 0; trainlet_pass_name(i); i++)
-    if (passes_seen() >> i & 1) printer_print(&p, "pass %s\n", trainlet_pass_name(i));
-  for (int i = 0; i < WAY_COUNT; i++)
-    if (ways_seen >> i & 1) printer_print(&p, "feature %s\n", way_name(i));
+    if (passes_seen() >> i & 1) text_print(&p, "pass %s\n", trainlet_pass_name(i));
+  for (int i = 0; i < VARIANT_COUNT; i++)
+    if (variants_seen >> i & 1) text_print(&p, "feature %s\n", variant_name(i));
   if (!p.text) error_set(&last_error, STATUS_OUT_OF_MEMORY, NULL, "out of memory for what graphs have had");
   return p.text;
 }

@@ -31,12 +31,12 @@ function operatorsOf() {
     });
 }
 
-/** PART(name, …), and those that macros make: of a pass, and of an optimizer's rule. */
+/** OPTIONAL(name, …), and those that macros make: of a pass, and of an optimizer's rule. */
 function partsOf() {
   const found = (/** @type {string} */ text, pattern, prefix) =>
     [...text.matchAll(pattern)].map(([, name]) => prefix + name);
   return [
-    ...files.flatMap((file) => found(read(file), /^PART\((\w+),/gm, '')),
+    ...files.flatMap((file) => found(read(file), /^OPTIONAL\((\w+),/gm, '')),
     ...found(read('passes/passes.def'), /^PASS\((\w+)\)/gm, 'pass_'),
     ...found(read('train/optimizer.c'), /^UPDATE\((\w+),/gm, 'optimizer_'),
   ];

@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "checkpoint/checkpoint.h"
-#include "text.h"
+#include "utf8.h"
 
 static int compare_names(const void *a, const void *b) {
   return strcmp(*(const char *const *)a, *(const char *const *)b);
@@ -28,7 +28,7 @@ static Status check_text(const char *text, size_t most, const char *what, Error 
   if (length > most)
     return error_set(error, STATUS_INVALID_ARGUMENT, NULL, "%s has %zu bytes, at most %zu are possible", what, length,
                      most);
-  size_t whole = text_whole(text, length);
+  size_t whole = utf8_whole(text, length);
   return whole == length ? STATUS_OK
                          : error_set(error, STATUS_INVALID_ARGUMENT, NULL, "%s is not UTF-8 at byte %zu", what, whole);
 }

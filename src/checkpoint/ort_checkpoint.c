@@ -4,7 +4,7 @@
 
 #include "checkpoint/checkpoint.h"
 #include "checkpoint/crc32.h"
-#include "flat.h"
+#include "flatbuffer.h"
 
 enum { CHECKPOINT_VERSION, CHECKPOINT_MODULE, CHECKPOINT_OPTIMIZERS, CHECKPOINT_PROPERTIES };
 enum { MODULE_TRAINABLE, MODULE_FROZEN, MODULE_NOMINAL, MODULE_EXTERNAL };

@@ -5,7 +5,7 @@
 #include "checkpoint.pb-c.h"
 #include "checkpoint/checkpoint.h"
 #include "checkpoint/crc32.h"
-#include "wire.h"
+#include "protobuf_wire.h"
 
 static const char group_name[] = "group0";
 static const char *const moment_names[] = {"momentum0", "momentum1"};

@@ -33,7 +33,7 @@ typedef enum CompactCoding {
   CODING_INT8,  /* float32: a scale for each channel of the first dim, then int8s */
 } CompactCoding;
 
-/* What reading for a trainer takes beside the bytes (run/trainer.c): only the train graph is made. */
+/* What reading for a trainer takes beside the bytes (session/trainer.c): only the train graph is made. */
 typedef struct CompactFixed {
   struct FixedDim {
     const char *name;

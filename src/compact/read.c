@@ -9,7 +9,7 @@
 #include "kernels/number.h"
 #include "part.h"
 #include "size.h"
-#include "text.h"
+#include "utf8.h"
 
 typedef struct Reader {
   const uint8_t *start, *at, *end;
@@ -111,7 +111,7 @@ static void read_texts(Reader *r) {
     if (!text) return;
     memcpy(text, before, same);
     memcpy(text + same, bytes, more);
-    if (strlen(text) != same + more || text_whole(text, same + more) != same + more) return (void)damage(r);
+    if (strlen(text) != same + more || utf8_whole(text, same + more) != same + more) return (void)damage(r);
     budget -= before_bytes = same + more;
     r->texts[r->text_count] = text;
   }

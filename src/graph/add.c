@@ -170,8 +170,8 @@ static Status add_others(Graph *g, const Added *a, DType narrow) {
   return c.named ? STATUS_OK : name_outputs(g, a, out);
 }
 
-PART(expanded, add_others);
-PART(old_opsets, upgrade);
+OPTIONAL(expanded, add_others);
+OPTIONAL(old_opsets, upgrade);
 
 static Status add(Graph *g, const Added *a) {
   DType narrow = narrow_of(a);

@@ -1,5 +1,5 @@
 /* Bad index: a run notes the first index that is out of range and stops there; it is refused afterwards
- * (run/bad_index.h). */
+ * (program/bad_index.h). */
 #pragma once
 #include "graph/op.h"
 

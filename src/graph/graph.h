@@ -70,7 +70,7 @@ typedef struct Value {
   bool fetched;          /* an output of the graph; train/mode.c marks them, too */
   /* Others. */
   bool statistic; /* train/mode.h only: running mean or variance of a BatchNormalization */
-  bool quantized; /* VALUE_CONSTANT that stands for a frozen weight, or a part of that (train/quantize.h) */
+  bool quantized; /* VALUE_CONSTANT that stands for a frozen weight, or a part of that (model/quantize.h) */
   bool depends;   /* backward only: it depends on a value whose gradient is wanted */
   bool stretched; /* backward only: it depends on a broadcast of different symbols (Node.stretches) */
   Told told;
@@ -79,8 +79,8 @@ typedef struct Value {
   bool computed_changed;     /* by more than moving and adding elements */
   struct Value *copy;        /* in the graph that this one was last cloned to; NULL when that does not want it */
   const struct Value
-      *pin; /* stands for it in clones: a constant, its contents computed ahead (run/dynamic_shapes.h), or what
-                              was fed (run/feed.h) */
+      *pin; /* stands for it in clones: a constant, its contents computed ahead (program/dynamic_shapes.h), or what
+                              was fed (program/feed.h) */
   struct Contribution *contributions; /* backward only: gradients that have arrived and wait to be summed */
 } Value;
 #define VALUE_RUN_BYTES offsetof(Value, index) /* of a value that is only computed with */
@@ -120,7 +120,7 @@ typedef struct Attr {
   };
 } Attr;
 
-/* A node that is deferred: it waits for contents which only a run computes (run/dynamic_shapes.h): its outputs have no type and shape. */
+/* A node that is deferred: it waits for contents which only a run computes (program/dynamic_shapes.h): its outputs have no type and shape. */
 typedef struct Deferred {
   bool pending;
   Value *input; /* whose contents infer must know; NULL when it is an input's type and shape */
@@ -178,7 +178,8 @@ struct Graph {
   const Rng *rng; /* what random operators draw from; set by the session before a run */
   Arena *arena;   /* of what a run reads: contents, params, and what these point to. No run reads it, nor what follows
                      (GRAPH_RUN_BYTES) */
-  Arena *frame; /* of nodes, values and names: the same one, unless nothing but runs needs the graph (run/trainer.c) */
+  Arena *
+      frame; /* of nodes, values and names: the same one, unless nothing but runs needs the graph (session/trainer.c) */
   Node **nodes;
   int node_count, node_capacity;
   Value **inputs;

@@ -34,7 +34,7 @@ static void write_sentence(const Node *n, Status status, const char *format, va_
   error_set(n->graph->error, status, n->name, "%s: %s", node_title(n, title), text);
 }
 
-PART(node_sentences, write_sentence);
+OPTIONAL(node_sentences, write_sentence);
 
 static Status fail(const Node *n, Status status, const char *format, va_list args) {
   if (part_node_sentences) part_node_sentences(n, status, format, args);

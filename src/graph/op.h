@@ -4,7 +4,7 @@
  */
 #pragma once
 #include "graph/graph.h"
-#include "printer.h"
+#include "text_builder.h"
 
 /* What the harness runs: inputs as text, attributes as text.
  *   in:      "f32[2,3]  f32[3]:0.5..2  i64[2]=2,-1  v:i64[2]=0,1  -"
@@ -164,7 +164,7 @@ const Op *op_find_in(const char *domain, const char *name); /* "" is ai.onnx; NU
 const Op *op_find(const char *name);
 /* Notes that a graph had a node of it: what a build for just these graphs must keep. */
 void op_see(const Op *op);
-void op_print_seen(Printer *p); /* those noted since the program began: operator DOMAIN.NAME, a line each */
+void op_print_seen(TextBuilder *p); /* those noted since the program began: operator DOMAIN.NAME, a line each */
 
 /* ---- for messages: a name alone may be one that only the exporter has chosen ---- */
 enum { TITLE_TEXT = 400 };

@@ -1,10 +1,10 @@
 /* A node as a line of text; graph.h has the whole graph. */
 #pragma once
 #include "graph/graph.h"
-#include "printer.h"
+#include "text_builder.h"
 
 /* Adds what there is to say of an output, after its shape. */
-typedef void GraphNote(Printer *p, const Value *v);
+typedef void GraphNote(TextBuilder *p, const Value *v);
 
 /* A line without its end; dims without a number by their names, `?` for one that has none. note: NULL for none. */
-void graph_print_node(Printer *p, const Node *n, GraphNote *note);
+void graph_print_node(TextBuilder *p, const Node *n, GraphNote *note);

@@ -51,7 +51,7 @@ static bool deep_bytes(const Conv3d *c, bool (*of_images)(const Conv *, size_t *
   return fits;
 }
 
-PART(conv_depth_bytes, deep_bytes);
+OPTIONAL(conv_depth_bytes, deep_bytes);
 
 const char *conv3d_missing(const Conv3d *c, ConvDirection direction) {
   return c->deep && !part_conv_depth_bytes ? "convolutions over three dims" : conv_missing(&c->conv, direction);
@@ -190,9 +190,9 @@ static void weight_gradient(const Conv3d *c, const float *x, const float *dy, fl
   conv_weight_gradient(&c->conv, d.x, d.y, dw, d.conv);
 }
 
-PART(conv_depth_forward, forward);
-PART(conv_depth_input, input_gradient);
-PART(conv_depth_weights, weight_gradient);
+OPTIONAL(conv_depth_forward, forward);
+OPTIONAL(conv_depth_input, input_gradient);
+OPTIONAL(conv_depth_weights, weight_gradient);
 
 void conv3d_forward(const Conv3d *c, const float *x, const float *w, const float *bias, float *y, void *scratch) {
   if (c->deep) part_conv_depth_forward(c, x, w, bias, y, scratch);

@@ -2,7 +2,7 @@
 #include <string.h>
 
 #include "kernels/conv_blocks.h"
-#include "kernels/conv_way.h"
+#include "kernels/conv_variant.h"
 #include "kernels/gemm.h"
 #include "kernels/phase.h"
 #include "kernels/scratch.h"
@@ -148,4 +148,4 @@ static void input_gradient(const Conv *conv, const float *dy, const float *w, co
 
 static bool any(const Conv *conv) { return true; }
 
-const ConvWay conv_plain_input = {WAY_conv_plain_input, any, NULL, input_bytes, input_gradient};
+const ConvVariant conv_plain_input = {VARIANT_conv_plain_input, any, NULL, input_bytes, input_gradient};

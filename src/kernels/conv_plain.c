@@ -1,7 +1,7 @@
 /* Convolution by gemm: the tables that turn it into a product. */
 #include <string.h>
 #include "kernels/conv_blocks.h"
-#include "kernels/conv_way.h"
+#include "kernels/conv_variant.h"
 #include "kernels/gemm.h"
 #include "kernels/padded.h"
 #include "kernels/scratch.h"
@@ -151,7 +151,7 @@ static void forward(const Conv *conv, const float *x, const float *w, const floa
 
 static bool any(const Conv *conv) { return true; }
 
-const ConvWay conv_plain = {WAY_conv_plain, any, NULL, forward_bytes, forward, packed_floats, pack};
+const ConvVariant conv_plain = {VARIANT_conv_plain, any, NULL, forward_bytes, forward, packed_floats, pack};
 
 /* Panels are 8 columns wide: if there are few cells, they are better as the rows of dwᵀ than as the columns of dw. */
 static bool cells_as_rows(size_t features, size_t cells) {
@@ -205,4 +205,4 @@ static void weight_gradient(const Conv *conv, const float *x, const float *dy, c
                  size_min(s.images, conv->batch - n), dw, n == 0);
 }
 
-const ConvWay conv_plain_weights = {WAY_conv_plain_weights, any, NULL, weight_gradient_bytes, weight_gradient};
+const ConvVariant conv_plain_weights = {VARIANT_conv_plain_weights, any, NULL, weight_gradient_bytes, weight_gradient};

@@ -150,7 +150,7 @@ static void forward(const Conv *conv, const float *x, const float *w, const floa
   threads_run(ceil_div(conv->batch * conv->channels, PLANES), forward_task, &f);
 }
 
-const ConvWay conv_depthwise = {WAY_conv_depthwise, suits, NULL, forward_bytes, forward};
+const ConvVariant conv_depthwise = {VARIANT_conv_depthwise, suits, NULL, forward_bytes, forward};
 
 /* ---- input gradient: the cells of a phase over the channel's dy planes, one behind the other ---- */
 
@@ -245,7 +245,7 @@ static void input_gradient(const Conv *conv, const float *dy, const float *w, co
 /* However many outputs: the product has one row. */
 static bool suits_input(const Conv *conv) { return conv->channels == conv->groups; }
 
-const ConvWay conv_depthwise_input = {WAY_conv_depthwise_input, suits_input, NULL, input_bytes, input_gradient};
+const ConvVariant conv_depthwise_input = {VARIANT_conv_depthwise_input, suits_input, NULL, input_bytes, input_gradient};
 
 /* ---- weight gradient ---- */
 
@@ -338,4 +338,4 @@ static void weight_gradient(const Conv *conv, const float *x, const float *dy, c
   threads_run(ceil_div(conv->features, PLANES), weight_task, &s);
 }
 
-const ConvWay conv_depthwise_weights = {WAY_conv_depthwise_weights, suits, NULL, weight_bytes, weight_gradient};
+const ConvVariant conv_depthwise_weights = {VARIANT_conv_depthwise_weights, suits, NULL, weight_bytes, weight_gradient};

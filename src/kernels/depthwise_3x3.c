@@ -206,9 +206,10 @@ static void input_gradient(const Conv *conv, const float *dy, const float *w, co
   job_run(&(Job){.conv = conv, .x = dy, .w = w, .y = dx, .turned = true}, forward_planes);
 }
 
-const ConvWay conv_depthwise_3x3 = {WAY_conv_depthwise_3x3, suits_whole, NULL, no_bytes, forward};
-const ConvWay conv_depthwise_3x3_input = {WAY_conv_depthwise_3x3, suits_whole_input, NULL, no_bytes, input_gradient};
-const ConvWay conv_depthwise_3x3_half = {WAY_conv_depthwise_3x3_half, suits_half, NULL, no_bytes, half};
+const ConvVariant conv_depthwise_3x3 = {VARIANT_conv_depthwise_3x3, suits_whole, NULL, no_bytes, forward};
+const ConvVariant conv_depthwise_3x3_input = {VARIANT_conv_depthwise_3x3, suits_whole_input, NULL, no_bytes,
+                                              input_gradient};
+const ConvVariant conv_depthwise_3x3_half = {VARIANT_conv_depthwise_3x3_half, suits_half, NULL, no_bytes, half};
 
 /* ---- input gradient, stride 2: pixels of dx by twos in both directions ----
  *
@@ -271,8 +272,8 @@ static void half_input_gradient(const Conv *conv, const float *dy, const float *
   job_run(&(Job){.conv = conv, .x = dy, .w = w, .y = dx}, back_planes);
 }
 
-const ConvWay conv_depthwise_3x3_half_input = {WAY_conv_depthwise_3x3_half_input, suits_half_input, NULL, no_bytes,
-                                               half_input_gradient};
+const ConvVariant conv_depthwise_3x3_half_input = {VARIANT_conv_depthwise_3x3_half_input, suits_half_input, NULL,
+                                                   no_bytes, half_input_gradient};
 
 /* ---- weight gradient ---- */
 
@@ -382,4 +383,5 @@ static void weight_gradient(const Conv *conv, const float *x, const float *dy, c
   threads_split(conv->features, threads_grain(2 * conv->batch * window_out(&conv->window)), weight_features, &job);
 }
 
-const ConvWay conv_depthwise_3x3_weights = {WAY_conv_depthwise_3x3_weights, suits, NULL, no_bytes, weight_gradient};
+const ConvVariant conv_depthwise_3x3_weights = {VARIANT_conv_depthwise_3x3_weights, suits, NULL, no_bytes,
+                                                weight_gradient};

@@ -2,9 +2,9 @@
  * pixels. Strips of four columns go down a plane, with all nine weights and the sums of the rows in play in registers.
  */
 #pragma once
-#include "kernels/conv_way.h"
+#include "kernels/conv_variant.h"
 
 /* Stride 1, and stride 2: y has half as many rows and columns. */
-extern const ConvWay conv_depthwise_3x3, conv_depthwise_3x3_half;
-extern const ConvWay conv_depthwise_3x3_input, conv_depthwise_3x3_half_input;
-extern const ConvWay conv_depthwise_3x3_weights;
+extern const ConvVariant conv_depthwise_3x3, conv_depthwise_3x3_half;
+extern const ConvVariant conv_depthwise_3x3_input, conv_depthwise_3x3_half_input;
+extern const ConvVariant conv_depthwise_3x3_weights;

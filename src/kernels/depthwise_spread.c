@@ -45,4 +45,4 @@ static void spread(const Conv *conv, const float *dy, const float *w, const floa
       spread_plane(window, w + f * kernel, dy, dx + (n * conv->channels + f / each) * window_in(window));
 }
 
-const ConvWay conv_spread = {WAY_conv_spread, pays, NULL, no_bytes, spread};
+const ConvVariant conv_spread = {VARIANT_conv_spread, pays, NULL, no_bytes, spread};

@@ -242,7 +242,7 @@ static bool packed_b_run(const Gemm *g, const Block *block, size_t column, const
   return true;
 }
 
-PART(packed_b, packed_b_run);
+OPTIONAL(packed_b, packed_b_run);
 
 static void pack_panel(const Gemm *g, const Block *block, size_t j, float *to) {
   size_t column = block->column + j, count = size_min(COLUMNS, block->columns - j);
@@ -329,7 +329,7 @@ bool gemm_packing_pays(const Gemm *g) {
   return few && !g->group && (!gemm_is_vector(g) || gemm_vector_is_as_tile(g));
 }
 
-PART(few_rows, gemm_vector_run);
+OPTIONAL(few_rows, gemm_vector_run);
 
 static bool is_vector(const Gemm *g) { return part_few_rows && gemm_is_vector(g); }
 

@@ -6,7 +6,7 @@
 #include "simd.h"
 #include "size.h"
 #include "threads.h"
-#include "way.h"
+#include "variant.h"
 
 enum {
   FEW = 3,      /* rows; from 4 on the packed tile is faster */
@@ -301,7 +301,7 @@ static void rows_run(const Gemm *g) {
 }
 
 void gemm_vector_run(const Gemm *g) {
-  way_see(WAY_few_rows);
+  variant_see(VARIANT_few_rows);
   if (is_rows(g) || is_shallow(g)) {
     rows_run(g);
     return;

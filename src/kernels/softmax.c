@@ -156,11 +156,11 @@ static void strip_log_softmax_gradient(const float *dy, const float *y, float *d
   })
 }
 
-PART(columns_softmax, strip_softmax);
-PART(columns_softmax_gradient, strip_softmax_gradient);
-PART(columns_normalizers, strip_normalizers);
-PART(columns_log_softmax, strip_log_softmax);
-PART(columns_log_softmax_gradient, strip_log_softmax_gradient);
+OPTIONAL(columns_softmax, strip_softmax);
+OPTIONAL(columns_softmax_gradient, strip_softmax_gradient);
+OPTIONAL(columns_normalizers, strip_normalizers);
+OPTIONAL(columns_log_softmax, strip_log_softmax);
+OPTIONAL(columns_log_softmax_gradient, strip_log_softmax_gradient);
 
 const char *softmax_missing(SoftmaxDims d) {
   return d.inner > 1 && !part_columns_softmax ? "softmax down columns" : NULL;

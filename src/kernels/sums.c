@@ -10,7 +10,7 @@
 #include "kernels/vector_math.h"
 #include "part.h"
 #include "threads.h"
-#include "way.h"
+#include "variant.h"
 
 /* ---- rows and columns ---- */
 
@@ -138,7 +138,7 @@ static void split_loops(const Merged *m, int from, Loop *kept, Loop *reduced) {
 }
 
 static void sum_of_rows(const Merged *m, const float *x, float *y) {
-  way_see(WAY_row_sums);
+  variant_see(VARIANT_row_sums);
   Loop kept = {0}, reduced = {0};
   split_loops(m, 1, &kept, &reduced);
   do {
@@ -160,7 +160,7 @@ static void sum_of_columns(const Merged *m, const float *x, float *y) {
   } while (loop_next(&kept, &x));
 }
 
-PART(row_sums, sum_of_rows);
+OPTIONAL(row_sums, sum_of_rows);
 
 /* Rows as columns of one. */
 static Merged turned(const Merged *m) {

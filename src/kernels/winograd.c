@@ -329,7 +329,8 @@ static void forward(const Conv *conv, const float *x, const float *w, const floa
   convolve(conv, x, w, false, bias, y, scratch);
 }
 
-const ConvWay conv_winograd = {WAY_conv_winograd, suits, can, forward_bytes, forward, packed_floats, pack_weights};
+const ConvVariant conv_winograd = {VARIANT_conv_winograd, suits,       can, forward_bytes, forward,
+                                   packed_floats,         pack_weights};
 
 static bool input_bytes(const Conv *conv, size_t *bytes) {
   Conv turned = turned_of(conv);
@@ -342,7 +343,7 @@ static void input_gradient(const Conv *conv, const float *dy, const float *w, co
   convolve(&turned, dy, w, true, NULL, dx, scratch);
 }
 
-const ConvWay conv_winograd_input = {WAY_conv_winograd, suits, can, input_bytes, input_gradient};
+const ConvVariant conv_winograd_input = {VARIANT_conv_winograd, suits, can, input_bytes, input_gradient};
 
 /* ---- weight gradient:  dU = (A dy Aᵀ) (Bᵀ x B)ᵀ summed over all tiles, dw = Gᵀ dU G ---- */
 
@@ -497,4 +498,4 @@ static void weight_gradient(const Conv *conv, const float *x, const float *dy, c
   run(conv, &s.parts, conv->features, finish_task, &s);
 }
 
-const ConvWay conv_winograd_weights = {WAY_conv_winograd_weights, suits, can, weight_bytes, weight_gradient};
+const ConvVariant conv_winograd_weights = {VARIANT_conv_winograd_weights, suits, can, weight_bytes, weight_gradient};

@@ -5,6 +5,6 @@
  *   x ─Bᵀ x B─▶ V (36, C, tiles) ─┴─▶ M = U V (36, F, tiles) ─Aᵀ M A─▶ y         a block of tiles at a time
  */
 #pragma once
-#include "kernels/conv_way.h"
+#include "kernels/conv_variant.h"
 
-extern const ConvWay conv_winograd, conv_winograd_input, conv_winograd_weights;
+extern const ConvVariant conv_winograd, conv_winograd_input, conv_winograd_weights;

@@ -45,7 +45,7 @@ static Status read_tensor(const Onnx__AttributeProto *a, Arena *arena, Error *er
   return onnx_tensor_read(a->t, "attribute", a->name, arena, error, tensor);
 }
 
-PART(onnx_subgraph, onnx_subgraph_read);
+OPTIONAL(onnx_subgraph, onnx_subgraph_read);
 
 static Status read_subgraph(const Onnx__AttributeProto *a, Arena *arena, Error *error, Attr *out) {
   Subgraph *s = ARENA_NEW(arena, Subgraph);

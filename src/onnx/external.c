@@ -8,7 +8,7 @@
 
 #include "onnx/parts.h"
 #include "shape.h"
-#include "wire.h"
+#include "protobuf_wire.h"
 
 typedef struct Resolver {
   const External *external;

@@ -66,11 +66,11 @@ static bool has_twin(const Graph *g, const Node *n, int at, const char *module, 
 
 /* v itself, where the other layer has none of that name, or one with other numbers. */
 static Value *parameter_for(Splitter *s, Value *v) {
-  const Placeholder *p = onnx_told_placeholder(s->r, v);
+  const Placeholder *p = onnx_exporter_placeholder(s->r, v);
   if (!p || p->target.length <= s->from_length || !is_within(p->target.at, s->from, s->from_length)) return v;
   const char *name = arena_print(s->r->arena, "%s%.*s", s->to, (int)(p->target.length - s->from_length),
                                  p->target.at + s->from_length);
-  const Placeholder *own = name ? onnx_told_target(s->r, name) : NULL;
+  const Placeholder *own = name ? onnx_exporter_target(s->r, name) : NULL;
   return own ? onnx_undo_parameter(s->r, v, own) : name ? v : NULL;
 }
 
@@ -84,14 +84,14 @@ static bool is_uniform(const Value *v) {
 static Status restore_parameter(OnnxReader *r, Node *n) {
   for (int k = 0; !n->module && k < n->in_count; k++) {
     bool merged = n->in[k] && n->in[k]->initializer && is_uniform(n->in[k]);
-    const Placeholder *p = merged ? onnx_told_placeholder(r, n->in[k]) : NULL;
+    const Placeholder *p = merged ? onnx_exporter_placeholder(r, n->in[k]) : NULL;
     const char *module = p ? module_of(r->graph, n) : NULL;
     size_t length = p ? p->target.length : 0;
     while (length && p->target.at[length - 1] != '.') length--;
     if (!module || !length || is_within(p->target.at, module, strlen(module))) continue;
     const char *name = arena_print(r->arena, "%s.%.*s", module, (int)(p->target.length - length),
                                    p->target.at + length);
-    const Placeholder *own = name ? onnx_told_target(r, name) : NULL;
+    const Placeholder *own = name ? onnx_exporter_target(r, name) : NULL;
     if (own) n->in[k] = onnx_undo_parameter(r, n->in[k], own);
     if (!name || !n->in[k]) return out_of_memory(r);
   }

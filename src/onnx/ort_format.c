@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "flat.h"
+#include "flatbuffer.h"
 #include "onnx/parts.h"
 
 enum { SESSION_VERSION, SESSION_MODEL };

@@ -36,19 +36,19 @@ Status onnx_body_read(OnnxReader *r);                                 /* constan
 Status onnx_outputs_read(OnnxReader *r);
 /* Keeps made-up names apart from all of `from`, which is read later (onnx_body_read does so for its own graph). */
 Status onnx_names_reserve(Graph *g, const Onnx__GraphProto *from);
-Status onnx_told_read(OnnxReader *r);                                     /* Value.told, of initializers read before */
-Status onnx_told_read_module(OnnxReader *r, const Onnx__NodeProto *next); /* Graph.module */
-Status onnx_told_read_node(OnnxReader *r, const Onnx__NodeProto *from);   /* notes on gradients */
-int onnx_told_rank(const Onnx__GraphProto *from, const char *name);    /* declared of an output of a node; -1: none */
-const char *onnx_told_note(const Onnx__NodeProto *n, const char *key); /* NULL: there is none */
-const char *onnx_told_origins(const Onnx__ValueInfoProto *from);       /* the names that it was computed from */
+Status onnx_exporter_read(OnnxReader *r); /* Value.told, of initializers read before */
+Status onnx_exporter_read_module(OnnxReader *r, const Onnx__NodeProto *next); /* Graph.module */
+Status onnx_exporter_read_node(OnnxReader *r, const Onnx__NodeProto *from);   /* notes on gradients */
+int onnx_exporter_rank(const Onnx__GraphProto *from, const char *name); /* declared of an output of a node; -1: none */
+const char *onnx_exporter_note(const Onnx__NodeProto *n, const char *key); /* NULL: there is none */
+const char *onnx_exporter_origins(const Onnx__ValueInfoProto *from);       /* the names that it was computed from */
 /* An operator of the name, such as 'exp_1', computes new elements. */
-bool onnx_told_changes(const Span *name);
+bool onnx_exporter_changes(const Span *name);
 /* Attributes of a Loop, and one more if a note says that it is an embedding bag (ops/control/embedding_bag.h). */
-Status onnx_told_read_loop(OnnxReader *r, const Onnx__NodeProto *from, Attr **attrs, int *count);
+Status onnx_exporter_read_loop(OnnxReader *r, const Onnx__NodeProto *from, Attr **attrs, int *count);
 /* The parameter that v is, or from which it was computed; NULL where the file does not say. */
-const Placeholder *onnx_told_placeholder(const OnnxReader *r, const Value *v);
-const Placeholder *onnx_told_target(const OnnxReader *r, const char *target);
+const Placeholder *onnx_exporter_placeholder(const OnnxReader *r, const Value *v);
+const Placeholder *onnx_exporter_target(const OnnxReader *r, const char *target);
 
 /* Before node n is read: gives it the parameters that PyTorch's exporters have merged with others or dropped. `done`:
  * the node only stood for one. */

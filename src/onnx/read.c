@@ -2,10 +2,10 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "onnx/foreign.h"
+#include "onnx/not_onnx.h"
 #include "onnx/onnx.h"
 #include "onnx/parts.h"
-#include "wire.h"
+#include "protobuf_wire.h"
 #include "graph/lengths.h"
 #include "graph/op.h"
 #include "part.h"
@@ -33,9 +33,9 @@ static Status invalid(Reader *r, const char *node, const char *sentence, const c
 
 /* ---- the model around the graph ---- */
 
-PART(ort_format_read, onnx_ort_format_read);
-PART(onnx_functions, onnx_functions_inline);
-PART(onnx_gradient, onnx_gradient_read);
+OPTIONAL(ort_format_read, onnx_ort_format_read);
+OPTIONAL(onnx_functions, onnx_functions_inline);
+OPTIONAL(onnx_gradient, onnx_gradient_read);
 
 static const Onnx__ModelProto *unpack(const uint8_t *bytes, size_t count, const External *external, Arena *arena,
                                       Error *error) {
@@ -409,10 +409,10 @@ static Status read_node(Reader *r, const Onnx__NodeProto *n) {
   int in_count, attr_count = (int)n->n_attribute;
   TRY(onnx_attrs_read(n, r->arena, r->error, &attrs));
   TRY(read_inputs(r, n, attrs, &in, &in_count));
-  TRY(onnx_told_read_loop(r, n, &attrs, &attr_count));
+  TRY(onnx_exporter_read_loop(r, n, &attrs, &attr_count));
   Added added = {op_of(n), n->name, in, in_count, (const char *const *)n->output, (int)n->n_output, attrs, attr_count};
   if (lengths_open(r->graph, &added) >= 0)
-    TRY(lengths_settle(r->graph, &added, in, n->n_output ? onnx_told_rank(r->from, n->output[0]) : -1));
+    TRY(lengths_settle(r->graph, &added, in, n->n_output ? onnx_exporter_rank(r->from, n->output[0]) : -1));
   return graph_add(r->graph, &added);
 }
 
@@ -441,15 +441,15 @@ Status onnx_body_read(Reader *r) {
   TRY(onnx_names_reserve(r->graph, r->from));
   TRY(read_initializers(r));
   for (size_t i = 0; i < r->from->n_input; i++) TRY(read_input(r, r->from->input[i]));
-  TRY(onnx_told_read(r));
+  TRY(onnx_exporter_read(r));
   for (size_t i = 0; i < r->from->n_node; i++) {
     bool done = false;
     if (r->trains) TRY(onnx_undo(r, r->from->node[i], &done));
     if (done) continue;
-    TRY(onnx_told_read_module(r, r->from->node[i]));
+    TRY(onnx_exporter_read_module(r, r->from->node[i]));
     TRY(read_node(r, r->from->node[i]));
     read_folded(r, r->from->node[i]);
-    TRY(onnx_told_read_node(r, r->from->node[i]));
+    TRY(onnx_exporter_read_node(r, r->from->node[i]));
   }
   if (r->trains && !r->keeps_merged && r->placeholder_count) TRY(onnx_split_merged(r));
   if (r->trains && !r->keeps_merged) onnx_undo_find_lost(r);
@@ -479,7 +479,7 @@ static Status read_graph(Reader *r, const Onnx__ModelProto *model) {
 
 static Graph *read_model(const uint8_t *bytes, size_t count, const External *external, bool defers, bool keeps,
                          Arena *arena, Error *error, OnnxTraining *training) {
-  const char *what = onnx_foreign(bytes, count);
+  const char *what = onnx_not_onnx(bytes, count);
   if (what || !count) {
     if (what) error_set(error, STATUS_INVALID_MODEL, NULL, "the bytes are not an ONNX model but %s", what);
     else error_set(error, STATUS_INVALID_MODEL, NULL, "the model is empty: 0 bytes");

@@ -79,7 +79,7 @@ static bool is_named(const Call *c, Span wanted) {
 }
 
 static bool read_call(const OnnxReader *r, const Onnx__NodeProto *n, Call *c) {
-  const char *text = onnx_told_note(n, call_key);
+  const char *text = onnx_exporter_note(n, call_key);
   Span name;
   *c = (Call){.text = text, .arguments = text ? strstr(text, "](args = (") : NULL};
   for (const char *at = c->arguments; at && (at = next_name(at, &name)) && c->count < ARGUMENTS_MAX;)
@@ -111,7 +111,7 @@ static void find_inputs(const OnnxReader *r, const Onnx__NodeProto *n, Inputs *i
   in->count = 0;
   for (size_t i = 0; i < n->n_input && in->count < ARGUMENTS_MAX; i++) {
     const Value *v = initializer_at(r, n, i);
-    const Placeholder *own = v ? onnx_told_placeholder(r, v) : NULL;
+    const Placeholder *own = v ? onnx_exporter_placeholder(r, v) : NULL;
     if (!own) continue;
     in->at[in->count] = i, in->value[in->count] = v;
     in->own[in->count++] = own;
@@ -196,7 +196,7 @@ static Status separate(OnnxReader *r, Onnx__NodeProto *n, size_t at, const Value
 static bool is_number(const OnnxReader *r, const Onnx__NodeProto *n, const Call *c, const Value *v, Span own) {
   static const char number[] = "scalar_tensor";
   Span name;
-  if (v->shape.rank || is_named(c, own) || onnx_told_note(n, "pkg.onnxscript.rewriter.rule_name")) return false;
+  if (v->shape.rank || is_named(c, own) || onnx_exporter_note(n, "pkg.onnxscript.rewriter.rule_name")) return false;
   for (const char *at = c->arguments; (at = next_name(at, &name));) {
     bool known = strncmp(name.at, number, sizeof number - 1) == 0;
     for (size_t i = 0; i < c->count; i++) known |= equals(c->read[i]->name, name);
@@ -275,7 +275,7 @@ static Value *find_bias(OnnxReader *r, const Placeholder *p, const Value *w, Dim
 
 static Status restore_bias(OnnxReader *r, Onnx__NodeProto *n, const Call *c) {
   static const char rule[] = "RemoveOptionalBiasFrom";
-  const char *by = onnx_told_note(n, "pkg.onnxscript.rewriter.rule_name");
+  const char *by = onnx_exporter_note(n, "pkg.onnxscript.rewriter.rule_name");
   const Placeholder *lost = NULL;
   size_t count = 0;
   if (!by || strncmp(by, rule, sizeof rule - 1) != 0 || n->n_input != 2) return STATUS_OK;
@@ -300,11 +300,11 @@ static Status restore_bias(OnnxReader *r, Onnx__NodeProto *n, const Call *c) {
 /* The rule that makes a Clip gives its bounds names of its own: linear_min is %p_low of clamp(%linear, %p_low,
  * %p_high). */
 static Status restore_bounds(OnnxReader *r, Onnx__NodeProto *n, const Call *c) {
-  const char *by = onnx_told_note(n, "pkg.onnxscript.rewriter.rule_name");
+  const char *by = onnx_exporter_note(n, "pkg.onnxscript.rewriter.rule_name");
   if (!by || strcmp(by, "FuseMaxMinToClip") != 0 || n->n_input != 1 + c->count) return STATUS_OK;
   for (size_t i = 0; i < c->count; i++) {
     const Value *v = initializer_at(r, n, 1 + i);
-    if (!v || onnx_told_placeholder(r, v)) continue;
+    if (!v || onnx_exporter_placeholder(r, v)) continue;
     graph_find(r->graph, v->name)->initializer = false; /* no other node reads it */
     TRY(separate(r, n, 1 + i, v, c->read[i]));
   }
@@ -319,7 +319,7 @@ static bool is_step(const OnnxReader *r, const Call *c, const char *name) {
     const Onnx__NodeProto *n = r->from->node[i];
     for (size_t k = 0; k < n->n_output; k++)
       if (strcmp(n->output[k], name) == 0) {
-        const char *text = onnx_told_note(n, call_key);
+        const char *text = onnx_exporter_note(n, call_key);
         return text && strcmp(text, c->text) == 0;
       }
   }
@@ -328,7 +328,7 @@ static bool is_step(const OnnxReader *r, const Call *c, const char *name) {
 
 /* Whether the call names it otherwise. A parameter is one where it goes by its name. */
 static bool is_unnamed(const OnnxReader *r, const Call *c, const Value *v) {
-  const Placeholder *own = v->initializer ? onnx_told_placeholder(r, v) : NULL;
+  const Placeholder *own = v->initializer ? onnx_exporter_placeholder(r, v) : NULL;
   if (!dtype_is_float(v->type) || v->kind == VALUE_INPUT || (v->kind == VALUE_CONSTANT && !own)) return false;
   if (is_named(c, own ? own->name : (Span){v->name, strlen(v->name)})) return false;
   return !is_step(r, c, v->name);
@@ -381,7 +381,7 @@ Status onnx_undo(OnnxReader *r, Onnx__NodeProto *n, bool *done) {
 static bool leaves_out(const OnnxReader *r) {
   static const char *const ops[] = {"mul", "add", "sub", "div", "unsqueeze", "getitem"};
   for (size_t i = 0; i < r->from->n_node; i++) {
-    const char *text = onnx_told_note(r->from->node[i], call_key), *at = text ? strstr(text, "](args = (") : NULL;
+    const char *text = onnx_exporter_note(r->from->node[i], call_key), *at = text ? strstr(text, "](args = (") : NULL;
     for (Span name; at && (at = next_name(at, &name));) {
       bool computed = false;
       for (size_t k = 0; k < sizeof ops / sizeof *ops; k++) computed |= strncmp(name.at, ops[k], strlen(ops[k])) == 0;
@@ -403,11 +403,11 @@ static Span stem_of(Span name) {
 static bool merges(const OnnxReader *r) {
   for (size_t i = 0; i < r->from->n_node; i++) {
     const Onnx__NodeProto *n = r->from->node[i];
-    const char *text = onnx_told_note(n, call_key);
+    const char *text = onnx_exporter_note(n, call_key);
     Call c = {.arguments = text ? strstr(text, "](args = (") : NULL};
     for (size_t k = 0; c.arguments && k < n->n_input; k++) {
       Span read = {n->input[k], strlen(n->input[k])}, name;
-      if (!onnx_told_changes(&read) || is_named(&c, read)) continue;
+      if (!onnx_exporter_changes(&read) || is_named(&c, read)) continue;
       for (const char *at = c.arguments; (at = next_name(at, &name));) {
         const char *missing = equals(stem_of(name), stem_of(read))
                                 ? arena_print(r->arena, "%.*s", (int)name.length, name.at)
@@ -448,7 +448,7 @@ static bool is_called(const OnnxReader *r, const Placeholder *p) {
 
 static bool is_origin(const OnnxReader *r, const Placeholder *p) {
   for (size_t i = 0; i < r->from->n_value_info; i++) {
-    const char *at = onnx_told_origins(r->from->value_info[i]);
+    const char *at = onnx_exporter_origins(r->from->value_info[i]);
     while ((at = at ? strchr(at, '\'') : NULL))
       if (strncmp(++at, p->target.at, p->target.length + 1) == 0) return true; /* with the closing quote of both */
   }

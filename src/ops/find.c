@@ -51,7 +51,7 @@ void op_see(const Op *op) {
   if (i < count && i < SEEN_MAX) seen[i] = true;
 }
 
-void op_print_seen(Printer *p) {
+void op_print_seen(TextBuilder *p) {
   for (int i = 0; i < SEEN_MAX && op_at(i); i++)
-    if (seen[i]) printer_print(p, "operator %s.%s\n", op_at(i)->domain ? op_at(i)->domain : "ai.onnx", op_at(i)->name);
+    if (seen[i]) text_print(p, "operator %s.%s\n", op_at(i)->domain ? op_at(i)->domain : "ai.onnx", op_at(i)->name);
 }

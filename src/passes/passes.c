@@ -6,7 +6,7 @@
 #include "part.h"
 #include "passes/rewrite.h"
 
-#define PASS(name) PART(pass_##name, pass_##name);
+#define PASS(name) OPTIONAL(pass_##name, pass_##name);
 #define LATE_PASS(name)
 #include "passes/passes.def"
 #undef LATE_PASS

@@ -188,12 +188,12 @@ typedef struct LossRow {
   Value *(*const volatile *append)(Graph *g, const LossOptions *o, Value *scores); /* a part */
 } LossRow;
 
-PART(loss_cross_entropy, cross_entropy);
-PART(loss_mse, mse);
-PART(loss_bce_with_logits, bce_with_logits);
-PART(loss_l1, l1);
-PART(loss_huber, huber);
-PART(loss_none, none);
+OPTIONAL(loss_cross_entropy, cross_entropy);
+OPTIONAL(loss_mse, mse);
+OPTIONAL(loss_bce_with_logits, bce_with_logits);
+OPTIONAL(loss_l1, l1);
+OPTIONAL(loss_huber, huber);
+OPTIONAL(loss_none, none);
 
 static const LossRow rows[] = {
     {"cross-entropy", &part_loss_cross_entropy},

@@ -91,7 +91,7 @@ bool mode_is_parameter(const Value *v) {
          (v->type == DTYPE_FLOAT32 || v->quantized) && shape_elements(&v->shape) > 0;
 }
 
-Graph *mode_copy(Graph *m, const bool *still, Arena *arena, Error *error) {
+Graph *mode_copy(Graph *m, const bool *eval_mode, Arena *arena, Error *error) {
   Graph *to = graph_new_like(m, arena, error);
   if (!to) return NULL;
   for (int i = 0; i < m->output_count; i++) m->outputs[i]->fetched = true;
@@ -109,7 +109,7 @@ Graph *mode_copy(Graph *m, const bool *still, Arena *arena, Error *error) {
   }
   for (int i = 0; i < m->node_count; i++) {
     to->module = m->nodes[i]->module;
-    if (copy_in_mode(to, m->nodes[i], still && !still[i]) != STATUS_OK) return NULL;
+    if (copy_in_mode(to, m->nodes[i], eval_mode && !eval_mode[i]) != STATUS_OK) return NULL;
   }
   to->module = NULL;
   to->origin = NULL;

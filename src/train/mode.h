@@ -18,4 +18,4 @@ bool mode_is_parameter(const Value *v);
  * training: BatchNormalization uses and updates batch statistics (com.microsoft BatchNormInternal), Dropout drops. The
  * others are in inference mode, whatever the model said. No outputs yet. `copy` of each value of m points into the new
  * graph. still: of m's nodes, those of a training graph that are in inference mode; NULL: all are. */
-Graph *mode_copy(Graph *m, const bool *still, Arena *arena, Error *error);
+Graph *mode_copy(Graph *m, const bool *eval_mode, Arena *arena, Error *error);

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "ops/ops.h"
-#include "printer.h"
+#include "text_builder.h"
 
 typedef struct Finder {
   Graph *g;
@@ -34,15 +34,15 @@ static bool is_own_part(const char *part, size_t length, const char *op) {
 static const char *name_of_path(const Node *n, Arena *arena) {
   const char *end = strrchr(n->name, '/'), *at = n->name[0] == '/' ? n->name + 1 : n->name;
   if (!end || end <= at) return NULL;
-  Printer name = printer_new(arena);
+  TextBuilder name = text_new(arena);
   while (at < end) {
     size_t length = strcspn(at, "/");
     const char *next = at + length + 1;
     bool again = next < end && strncmp(next, at, length) == 0 && next[length] == '.';
     if (!again) {
-      if (name.length) printer_put(&name, ".");
+      if (name.length) text_put(&name, ".");
       const char *part = arena_print(arena, "%.*s", (int)length, at);
-      printer_put(&name, part ? part : "");
+      text_put(&name, part ? part : "");
     }
     at = next;
   }

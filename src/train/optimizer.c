@@ -270,7 +270,7 @@ typedef struct Update {
     float *m = moment_count > 0 ? u->m + from : NULL, *v = moment_count > 1 ? u->v + from : NULL;                      \
     sweep(rule, &u->rates, moment_count, u->p + from, u->g + from, m, v, to - from);                                   \
   }                                                                                                                    \
-  PART(optimizer_##rule, rule##_update);
+  OPTIONAL(optimizer_##rule, rule##_update);
 UPDATE(sgd, 0)
 UPDATE(sgd_momentum, 1)
 UPDATE(adam, 2)

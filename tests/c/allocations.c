@@ -16,7 +16,7 @@
 #include "json.h"
 #include "opcase.h"
 #include "passes/passes.h"
-#include "run/session.h"
+#include "session/session.h"
 #include "graph/backward.h"
 #include "ops/ops.h"
 

@@ -6,7 +6,7 @@
 
 #include "check.h"
 #include "json.h"
-#include "run/session.h"
+#include "session/session.h"
 
 enum { WORDS = 40, SIZE = 16, TOKENS = 7 };
 static const int64_t tokens[TOKENS] = {3, 1, 4, 1, 5, 9, 2};

@@ -7,7 +7,7 @@
 #include "check.h"
 #include "golden_run.h"
 #include "opcheck.h"
-#include "run/session.h"
+#include "session/session.h"
 #include "graph/backward.h"
 #include "ops/ops.h"
 

@@ -5,12 +5,12 @@
 
 #include "check.h"
 #include "checkpoint/checkpoint.h"
-#include "flat.h"
+#include "flatbuffer.h"
 #include "onnx/onnx.h"
 #include "hostile.h"
 #include "json.h"
-#include "run/session.h"
-#include "train/artifacts.h"
+#include "session/session.h"
+#include "artifacts/artifacts.h"
 
 #define FOLDER "tests/golden/external/"
 

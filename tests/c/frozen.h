@@ -1,7 +1,7 @@
 /* Frozen: small models y = f(x, ids) · last with a weight w that is frozen, whose dims are numbers, so that they run as
  * they are; and which weights quantizeFrozen chooses of them. */
 #pragma once
-#include "train/quantize.h"
+#include "model/quantize.h"
 
 enum { ROWS = 4, WIDE = 3, HIGH = 5 };
 

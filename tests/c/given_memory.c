@@ -66,7 +66,7 @@ typedef struct Files {
   size_t count[TRAINLET_CHECKPOINT + 1];
 } Files;
 
-/* Outside the engine's memory, which is changed under them. */
+/* ExternalLoss the engine's memory, which is changed under them. */
 static bool make_files(Files *files) {
   GoldenRun run;
   bool made = golden_run_open(&run, "mlp_momentum");

@@ -6,7 +6,7 @@
 #include <sys/stat.h>
 
 #include "check.h"
-#include "wire.h"
+#include "protobuf_wire.h"
 #include "json.h"
 #include "onnx_value.h"
 

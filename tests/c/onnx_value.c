@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "wire.h"
+#include "protobuf_wire.h"
 #include "kernels/number.h"
 #include "graph/strings.h"
 

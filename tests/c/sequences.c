@@ -6,7 +6,7 @@
 #include "check.h"
 #include "hostile.h"
 #include "json.h"
-#include "run/session.h"
+#include "session/session.h"
 
 #define FOLDER "tests/golden/subgraphs/"
 enum { LIMIT_BYTES = 8 << 20 };

@@ -8,7 +8,7 @@
 #include "check.h"
 #include "graph/graph.h"
 #include "graph/op.h"
-#include "printer.h"
+#include "text_builder.h"
 #include "rng.h"
 #include "shape.h"
 #include "status.h"
@@ -17,15 +17,15 @@
 
 static void a_printer_grows_and_escapes(const void *argument) {
   Arena arena = {0};
-  Printer p = printer_new(&arena);
-  printer_put(&p, "{"), printer_field(&p, "a\"\\", -3), printer_field(&p, "b", 4);
-  printer_put(&p, ","), printer_key(&p, "c"), printer_string(&p, "line\n\x1b\xc3\xa9");
-  printer_put(&p, ","), printer_key(&p, "d"), printer_float(&p, NAN);
-  printer_put(&p, ","), printer_key(&p, "e"), printer_float(&p, -INFINITY);
+  TextBuilder p = text_new(&arena);
+  text_put(&p, "{"), text_field(&p, "a\"\\", -3), text_field(&p, "b", 4);
+  text_put(&p, ","), text_key(&p, "c"), text_string(&p, "line\n\x1b\xc3\xa9");
+  text_put(&p, ","), text_key(&p, "d"), text_float(&p, NAN);
+  text_put(&p, ","), text_key(&p, "e"), text_float(&p, -INFINITY);
   const char *wanted = "{\"a\\\"\\\\\":-3,\"b\":4,\"c\":\"line\\u000a\\u001b\xc3\xa9\",\"d\":null,\"e\":-1e999";
   check(p.text && strcmp(p.text, wanted) == 0, "it is %s", p.text);
   size_t before = p.length;
-  for (int i = 0; i < 5000; i++) printer_int(&p, i % 10);
+  for (int i = 0; i < 5000; i++) text_int(&p, i % 10);
   check(p.text && strlen(p.text) == before + 5000 && p.length == before + 5000, "it has %zu characters", p.length);
   check(p.text && p.text[before + 4321] == '1', "it was not kept as it grew");
   arena_free(&arena);

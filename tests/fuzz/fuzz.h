@@ -5,7 +5,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "run/session.h"
+#include "session/session.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t count);
 

@@ -20,8 +20,8 @@ const HELP = `npm run mutants:files -- [options] [part of a file's name …]
 `;
 /** The tests near each file, the quickest first: programs of tests/c, or files of tests/js. */
 const NEAR = {
-  'src/run/adapters.c': ['adapter_checkpoints', 'adapter_values', 'adapters'],
-  'src/train/quantize.c': ['quantize', 'quantize_numbers', 'tuning'],
+  'src/session/adapters.c': ['adapter_checkpoints', 'adapter_values', 'adapters'],
+  'src/model/quantize.c': ['quantize', 'quantize_numbers', 'tuning'],
   'src/compact/read.c': ['compact_bytes', 'compact_parts'],
   'src/compact/write.c': ['compact_bytes', 'compact_parts'],
   'js/fit/autosave.js': ['saver'],

@@ -1,6 +1,6 @@
 /* YieldOp (com.microsoft): the forward pass ends here. Inputs are the model's outputs; outputs are the gradients that
  * come for them from outside, for all but the non_differentiable_outputs. Between the two the session hands out the one
- * and takes the other (src/run/outside.h), so there is nothing to run. */
+ * and takes the other (src/session/external_loss.h), so there is nothing to run. */
 #include "ops/control/yield.h"
 #include "graph/op.h"
 

@@ -57,7 +57,7 @@ Conv3d conv_of(const Node *n, const Shape *x, const Shape *w, const Shape *y, co
   return conv_of_shapes(n, &from, w, &to, &flat);
 }
 
-Status conv_check_way(const Node *n, const Conv3d *conv, ConvDirection direction) {
+Status conv_check_variant(const Node *n, const Conv3d *conv, ConvDirection direction) {
   const char *missing = conv3d_missing(conv, direction);
   return missing ? part_missing(n->graph->error, missing) : STATUS_OK;
 }
@@ -76,7 +76,7 @@ Status conv_op_infer(Node *n) {
   Conv3d *conv = NODE_PARAMS(n, Conv3d);
   if (!conv) return STATUS_OUT_OF_MEMORY;
   *conv = conv_of(n, &n->in[0]->shape, &n->in[1]->shape, &y, &attrs);
-  TRY(conv_check_way(n, conv, CONV_FORWARD));
+  TRY(conv_check_variant(n, conv, CONV_FORWARD));
   if (!conv3d_forward_bytes(conv, &n->scratch_bytes))
     return node_fail(n, STATUS_OUT_OF_MEMORY, "its images are too large");
   return STATUS_OK;

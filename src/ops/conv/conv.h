@@ -11,7 +11,7 @@ Status conv_shapes(const Node *n, int x, int w, Shape *y, WindowAttrs *attrs);
 Conv3d conv_of(const Node *n, const Shape *x, const Shape *w, const Shape *y, const WindowAttrs *attrs);
 
 /* Refused where a shrunk build has no way to compute it. */
-Status conv_check_way(const Node *n, const Conv3d *conv, ConvDirection direction);
+Status conv_check_variant(const Node *n, const Conv3d *conv, ConvDirection direction);
 
 Status conv_op_infer(Node *n); /* of inputs x, w and the bias */
 void conv_op_run(const Node *n);

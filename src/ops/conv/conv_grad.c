@@ -22,8 +22,8 @@ static Status conv_grad_infer(Node *n) {
   if (!conv) return STATUS_OUT_OF_MEMORY;
   *conv = conv_of(n, x, w, &y, &attrs);
   size_t dx_bytes = 0, dw_bytes = 0;
-  if (has_out(n, 0)) TRY(conv_check_way(n, conv, CONV_INPUT));
-  if (has_out(n, 1)) TRY(conv_check_way(n, conv, CONV_WEIGHTS));
+  if (has_out(n, 0)) TRY(conv_check_variant(n, conv, CONV_INPUT));
+  if (has_out(n, 1)) TRY(conv_check_variant(n, conv, CONV_WEIGHTS));
   if ((has_out(n, 0) && !conv3d_input_gradient_bytes(conv, &dx_bytes)) ||
       (has_out(n, 1) && !conv3d_weight_gradient_bytes(conv, &dw_bytes)))
     return node_fail(n, STATUS_OUT_OF_MEMORY, "its images are too large");

@@ -79,7 +79,7 @@ static Status conv_transpose_infer(Node *n) {
   if (!conv) return STATUS_OUT_OF_MEMORY;
   attrs.padding = PAD_EXPLICIT;
   *conv = conv_of(n, &y, &n->in[1]->shape, &n->in[0]->shape, &attrs);
-  TRY(conv_check_way(n, conv, CONV_INPUT));
+  TRY(conv_check_variant(n, conv, CONV_INPUT));
   if (!conv3d_input_gradient_bytes(conv, &n->scratch_bytes))
     return node_fail(n, STATUS_OUT_OF_MEMORY, "its images are too large");
   return STATUS_OK;

@@ -32,7 +32,7 @@ static void own_row(const Node *n, void *y, const void *const *in, unsigned move
   arithmetic_row(own(n), n, y, in, moves, count);
 }
 
-PART(other_types, own_row);
+OPTIONAL(other_types, own_row);
 
 static BroadcastRow *row_of(const Node *n) {
   DType type = n->in[0]->type;

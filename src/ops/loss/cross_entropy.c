@@ -211,7 +211,7 @@ static void strip_gradient(const float *log_prob, const ptrdiff_t *label, const 
     if (label[i] >= 0) dx[(size_t)label[i] * step + i] = own[i];
 }
 
-PART(columns_cross_entropy_gradient, strip_gradient);
+OPTIONAL(columns_cross_entropy_gradient, strip_gradient);
 
 static double weight_sum(const Labels *labels, size_t places) {
   double sum = 0;

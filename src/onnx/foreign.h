@@ -1,7 +1,0 @@
-/* Files that are no ONNX models, by how they begin: what people give by mistake. */
-#pragma once
-#include <stddef.h>
-#include <stdint.h>
-
-/* What such a file is, with what to do about it; NULL: it may be a model. */
-const char *onnx_foreign(const uint8_t *bytes, size_t count);

@@ -1,0 +1,8 @@
+/* The plan as text, one node a line. */
+#pragma once
+#include "text_builder.h"
+#include "program/plan.h"
+
+/* Of a program that plan_resolve has seen. After an output's shape: @offset+bytes in the step arena and the numbers of
+ * the [first, last] nodes that write and read these bytes; `in` another value whose bytes it has. */
+void plan_print(TextBuilder *to, const Program *p);

@@ -1,8 +1,0 @@
-/* The plan as text, one node a line. */
-#pragma once
-#include "printer.h"
-#include "run/plan.h"
-
-/* Of a program that plan_resolve has seen. After an output's shape: @offset+bytes in the step arena and the numbers of
- * the [first, last] nodes that write and read these bytes; `in` another value whose bytes it has. */
-void plan_print(Printer *to, const Program *p);

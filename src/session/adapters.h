@@ -1,0 +1,41 @@
+/* Adapters: several sets of what LoRA trains over one base. One is in use, in the state; the others wait beside it.
+ *
+ *   state:  │ base │ A, B, moments of `used` │        use another ─▶ copied out, the other copied in
+ *   Adapter │ values │ moment 0 │ moment 1 │ standing │ name │   one a block; `start` has values alone
+ */
+#pragma once
+#include "state/state.h"
+
+typedef struct TrainletSession TrainletSession;
+
+typedef struct Adapter {
+  struct Adapter *next;
+  Block block; /* in which all of it lies */
+  const char *name;
+  float *values;             /* of the parameters that are adapted, in their order; those of `used` are in the state */
+  struct Standing *standing; /* of each of them */
+} Adapter;
+
+typedef struct Adapters {
+  Adapter *first, *used; /* in the order in which they were added; NULL: the base alone is in use, and does not train */
+  Adapter *start;        /* as at the beginning, but that branches add nothing: the base alone, and what is added */
+  Adapter *lender, *rest; /* whose place a lent one has, NULL: none is lent; `rest` holds the values of none of them */
+  size_t bytes;           /* of all values of one */
+} Adapters;
+
+/* Of a session with adapters, once the state has the checkpoint's values: the ones of the checkpoint, or one called
+ * `default`. */
+Status session_begin_adapters(TrainletSession *s);
+/* For a checkpoint: those that wait, and which is in use. */
+Status session_gather_adapters(TrainletSession *s, bool moments, Arena *arena, Checkpoint *c);
+void adapters_free(Adapters *a);
+
+/* ---- checkpoints of adapters alone (session/adapter_checkpoint.c) ---- */
+
+/* A checkpoint of adapters alone over the session's: what it brings takes the place of parameters, all else is its own.
+ * Refused over another base than it was saved with. */
+Status session_lay_over(TrainletSession *s);
+/* Whether such a checkpoint has the parameter. */
+static inline bool is_over_base(const Parameter *p) { return p->adapted || p->trainable || p->updated; }
+/* Of all parameters that it does not have: a sum over names and numbers, whatever their order. */
+uint32_t session_base(TrainletSession *s);

@@ -1,7 +1,0 @@
-/* Text: how much of some bytes is valid UTF-8. */
-#pragma once
-#include <stddef.h>
-
-/* How many bytes, counted from the first, are whole UTF-8 characters: `count` if all are. No NUL is needed at the
- * end. */
-size_t text_whole(const void *text, size_t count);

@@ -1,0 +1,13 @@
+/* The names of ways, and which were taken. */
+#include "variant.h"
+
+uint32_t variants_seen;
+
+const char *variant_name(int way) {
+  static const char *const names[] = {
+#define VARIANT(way, name) name,
+#include "variant.def"
+#undef VARIANT
+  };
+  return names[way];
+}

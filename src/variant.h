@@ -1,0 +1,23 @@
+/* Way: where shapes choose among several ways to compute the same, which of them were taken. Each is a part (part.h): a
+ * build for known shapes needs no other. */
+#pragma once
+#include <stdint.h>
+
+typedef enum Variant {
+#define VARIANT(way, name) VARIANT_##way,
+#include "variant.def"
+#undef VARIANT
+  VARIANT_COUNT
+} Variant;
+
+extern uint32_t variants_seen; /* bits of those that were taken since the program began */
+const char *variant_name(int way);
+
+/* By any thread. */
+static inline void variant_see(Variant way) {
+#ifdef __wasm__ /* only the pool has atomics there, and who asks has one thread */
+  variants_seen |= (uint32_t)1 << way;
+#else
+  __atomic_fetch_or(&variants_seen, (uint32_t)1 << way, __ATOMIC_RELAXED);
+#endif
+}
