@@ -25,9 +25,6 @@ struct ArenaChunk {
 /* Of memory that was given, there is little. */
 static size_t chunk_bytes(void) { return memory_given() ? 1024 : 16 * 1024; }
 
-bool size_multiply(size_t a, size_t b, size_t *out) { return !__builtin_mul_overflow(a, b, out); }
-bool size_add(size_t a, size_t b, size_t *out) { return !__builtin_add_overflow(a, b, out); }
-
 /* ---- what counts for the budget that is entered ---- */
 
 #ifdef TRAINLET_MISSES /* tests let memory run out where they like: at the n-th chunk or block, or at the n-th piece   \

@@ -7,6 +7,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "size.h"
+
 typedef struct ArenaChunk ArenaChunk;
 
 typedef struct Arena {
@@ -45,7 +47,3 @@ bool block_reserve(Block *block, size_t bytes);
 bool block_reserve_zeroed(Block *block,
                           size_t bytes); /* all bytes are zero, and pages of them that nobody uses cost nothing */
 void block_free(Block *block);
-
-/* a × b and a + b for sizes; false on overflow of size_t. */
-bool size_multiply(size_t a, size_t b, size_t *out);
-bool size_add(size_t a, size_t b, size_t *out);

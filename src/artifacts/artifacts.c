@@ -40,73 +40,6 @@ TrainletArtifacts *trainlet_artifacts_new(void) {
   return a;
 }
 
-void *trainlet_artifacts_external(TrainletArtifacts *a, const char *location, size_t bytes) {
-  artifacts_enter(a);
-  void *to = external_add(&a->external, location, bytes, &a->arena);
-  if (!to)
-    error_set(&a->error, STATUS_OUT_OF_MEMORY, NULL, "out of memory for the %zu bytes of external data '%.200s'", bytes,
-              location);
-  return artifacts_leave(a, to) == STATUS_OK ? to : NULL;
-}
-
-void *trainlet_artifacts_constant(TrainletArtifacts *a, const char *name, int type, int rank, const int64_t *dims) {
-  artifacts_enter(a);
-  void *to = constants_add(&a->constants, name, type, rank, dims, &a->arena, &a->error);
-  return artifacts_leave(a, to) == STATUS_OK ? to : NULL;
-}
-
-void *trainlet_artifacts_file(TrainletArtifacts *a, size_t bytes) {
-  artifacts_enter(a);
-  void *to = external_add_file(&a->external, bytes, &a->arena);
-  if (!to) error_set(&a->error, STATUS_OUT_OF_MEMORY, NULL, "out of memory for a model of %zu bytes", bytes);
-  return artifacts_leave(a, to) == STATUS_OK ? to : NULL;
-}
-
-static void forget_model(TrainletArtifacts *a) {
-  a->model = NULL;
-  a->given = false;
-  a->has_head = a->has_lora = a->has_quantized = false;
-  a->training = (OnnxTraining){0};
-  a->info = (TrainingInfo){0};
-  arena_free(&a->parsed);
-  arena_free(&a->read);
-}
-
-static Graph *read_model(TrainletArtifacts *a, const void *model, size_t bytes, bool defers) {
-  return onnx_read_training(model, bytes, &a->external, defers, a->keeps_merged, &a->parsed, &a->error, &a->training);
-}
-
-/* With constants for inputs. What is no tensor of numbers is refused with the sentence that it has without them. */
-static Graph *read_bound(TrainletArtifacts *a, const void *model, size_t bytes) {
-  Graph *g = read_model(a, model, bytes, true);
-  if (g && a->error.status == STATUS_OK) g = constants_bind(&a->constants, g, &a->parsed, &a->error);
-  if (!g || constants_check_used(&a->constants, &a->error) != STATUS_OK) return NULL;
-  g = constants_settle(g, &a->parsed, &a->error);
-  return g || a->error.status != STATUS_OK ? g : read_model(a, model, bytes, false);
-}
-
-static Status check_is_plain(const Graph *g) {
-  for (int i = 0; i < g->node_count; i++)
-    if (op_is_accumulator(g->nodes[i]))
-      return node_fail(g->nodes[i], STATUS_INVALID_MODEL,
-                       "this is a training model already; artifacts are made of a model for inference");
-  return STATUS_OK;
-}
-
-Status artifacts_load(TrainletArtifacts *a, const void *model, size_t bytes) {
-  ExternalFile *file = external_at(&a->external, model);
-  if (file && file->spent)
-    return error_set(&a->error, STATUS_INVALID_ARGUMENT, NULL,
-                     "loading this file in place has failed before: it must be written again");
-  forget_model(a);
-  a->model = a->constants.first ? read_bound(a, model, bytes) : read_model(a, model, bytes, false);
-  bool good = a->model && check_is_plain(a->model) == STATUS_OK && computed_undo(a->model) == STATUS_OK &&
-              mode_note_eval(a->model) == STATUS_OK && a->error.status == STATUS_OK && !budget_missed();
-  if (file) external_settle(file, good, false);
-  if (!good) forget_model(a);
-  return good ? STATUS_OK : STATUS_INTERNAL;
-}
-
 Status trainlet_artifacts_load(TrainletArtifacts *a, const void *model, size_t bytes) {
   artifacts_enter(a);
   bool there = (a->prepared || a->given) && model == a->listed; /* for its late pieces, or for other weights */
@@ -130,28 +63,7 @@ void trainlet_artifacts_free(TrainletArtifacts *a) {
 const Error *trainlet_artifacts_error(const TrainletArtifacts *a) { return &a->error; }
 const char *trainlet_artifacts_warnings(const TrainletArtifacts *a) { return a->warnings ? a->warnings : ""; }
 
-const void *trainlet_artifacts_bytes(const TrainletArtifacts *a, TrainletPart part, size_t *bytes) {
-  *bytes = part <= TRAINLET_CHECKPOINT ? a->lengths[part] : 0;
-  return part <= TRAINLET_CHECKPOINT ? a->bytes[part].data : NULL;
-}
-
 /* ---- graphs ---- */
-
-const Value *artifacts_scores(TrainletArtifacts *a) {
-  const Value *from = a->model->output_count ? a->model->outputs[0] : NULL;
-  if (a->loss_inputs.count > 1) {
-    error_set(&a->error, STATUS_INVALID_ARGUMENT, NULL,
-              "lossInputs names %d values, the losses here take one: the scores", a->loss_inputs.count);
-    return NULL;
-  }
-  if (a->loss_inputs.count && !(from = graph_find(a->model, a->loss_inputs.names[0]))) {
-    error_set(&a->error, STATUS_INVALID_ARGUMENT, NULL, "lossInputs: the model has no value '%.200s'",
-              a->loss_inputs.names[0]);
-    return NULL;
-  }
-  if (!from) error_set(&a->error, STATUS_INVALID_MODEL, NULL, "the model has no output to learn from");
-  return from;
-}
 
 static Status add_parameters(Graph *g) {
   for (int i = 0; i < g->value_count; i++)
@@ -164,14 +76,6 @@ static Value *name_loss(TrainletArtifacts *a, Graph *g, Value *loss, const Value
   if (!loss || !name) return error_set(&a->error, STATUS_OUT_OF_MEMORY, NULL, "out of memory for the loss"), NULL;
   if (loss != scores && graph_rename(g, loss, name) != STATUS_OK) return NULL;
   return loss_check_scalar(g, loss) == STATUS_OK ? loss : NULL;
-}
-
-const Value *artifacts_part_scores(TrainletArtifacts *a, const LossOptions *o) {
-  const Value *from = o->input ? graph_find(a->model, o->input) : a->model->output_count ? a->model->outputs[0] : NULL;
-  if (!from)
-    error_set(&a->error, STATUS_INVALID_ARGUMENT, NULL, "losses: the model has no value '%.200s'",
-              o->input ? o->input : "");
-  return from;
 }
 
 static Value *append_part(TrainletArtifacts *a, Graph *g, const LossOptions *o) {
@@ -344,35 +248,6 @@ static Status build_eval(TrainletArtifacts *a) {
 
 /* ---- the training_info ---- */
 
-static Status take_training_info(TrainletArtifacts *a) {
-  char text[LISTED_MAX];
-  if (!a->training.entries)
-    return error_set(&a->error, STATUS_INVALID_ARGUMENT, NULL,
-                     "the model holds no training_info, so a loss is needed: %s",
-                     names_listed(text, loss_name, NULL, "or"));
-  if (a->loss_inputs.count)
-    return error_set(&a->error, STATUS_INVALID_ARGUMENT, NULL,
-                     "lossInputs goes with a loss of its own: the training_info's algorithm says what its loss is of");
-  if (a->constants.first)
-    return error_set(&a->error, STATUS_INVALID_ARGUMENT, NULL,
-                     "constants go with a loss of its own: the training_info's algorithm would be fed what they are");
-  if (a->has_settings && !a->has_optimizer)
-    return error_set(
-        &a->error, STATUS_INVALID_ARGUMENT, NULL,
-        "options of an optimizer need its type here: the training_info's own is taken whole or not at all");
-  if (a->training.error.status != STATUS_OK) return a->error = a->training.error, a->error.status;
-  TrainingInfo info;
-  arena_free(&a->read);
-  TRY(training_info_read(&a->training, a->initialize, a->has_optimizer, &a->read, &a->error, &info));
-  if (!names_add(&a->loss_inputs, info.loss->name, &a->arena))
-    return error_set(&a->error, STATUS_OUT_OF_MEMORY, NULL, "out of memory for the options");
-  a->info = info;
-  a->model = a->info.model;
-  loss_named("none", &a->loss.kind);
-  if (!a->has_optimizer) a->optimizer = a->info.optimizer;
-  return STATUS_OK;
-}
-
 static CheckpointTensor moment_tensor(const Value *v, const char *name) {
   return (CheckpointTensor){name, v->type, v->shape, v->data, value_bytes(v)};
 }
@@ -422,53 +297,6 @@ static Status build_checkpoint(TrainletArtifacts *a, const bool *trained) {
                               &a->lengths[TRAINLET_CHECKPOINT]);
 }
 
-/* Exporters fix the batch at the one of their example unless they are told otherwise. */
-static Status free_batch(TrainletArtifacts *a) {
-  const Node *why = NULL;
-  if (a->fixed_batch || a->info.model) return STATUS_OK;
-  switch (batch_free(a->model, &why)) {
-    case BATCH_AS_IT_WAS: return STATUS_OK;
-    case BATCH_FREED: return artifacts_warn_of_batch(a, NULL), STATUS_OK;
-    case BATCH_KEPT: return artifacts_warn_of_batch(a, why), STATUS_OK;
-    default:
-      forget_model(a);
-      return error_set(&a->error, STATUS_OUT_OF_MEMORY, NULL,
-                       "out of memory for a model with a free batch; the model must be loaded again");
-  }
-}
-
-/* A model to which half a head or half the adapters were added is none. */
-static Status put_layers(TrainletArtifacts *a) {
-  int asked = a->requires_grad.count;
-  Status status = artifacts_put_layers(a);
-  if (status == STATUS_OK && !budget_missed()) return STATUS_OK;
-  forget_model(a);
-  a->requires_grad.count = asked;
-  if (status != STATUS_OK && status != STATUS_OUT_OF_MEMORY) return status;
-  error_clear(&a->error);
-  return error_set(&a->error, STATUS_OUT_OF_MEMORY, NULL,
-                   "out of memory for what is put on the model; it must be loaded again");
-}
-
-Status artifacts_prepare(TrainletArtifacts *a) {
-  if (!a->model)
-    return error_set(&a->error, STATUS_INVALID_ARGUMENT, NULL, "artifacts are made of a model, and none was loaded");
-  if (a->by_training_info && !a->info.model) TRY(take_training_info(a));
-  if (a->optimizer.nesterov && a->optimizer.momentum == 0)
-    return error_set(&a->error, STATUS_INVALID_ARGUMENT, NULL,
-                     "option optimizer.nesterov needs optimizer.momentum above 0");
-  if (a->optimizer.clip_norm > 0 && a->optimizer.clip_value > 0)
-    return error_set(&a->error, STATUS_INVALID_ARGUMENT, NULL,
-                     "option optimizer.clipGradValue: gradients are clipped by it or by clipGradNorm, not by both");
-  /* Adam without decay is AdamW without decay, for which ONNX Runtime has an operator. */
-  if (a->optimizer.kind == OPTIMIZER_ADAM && a->optimizer.weight_decay == 0) a->optimizer.kind = OPTIMIZER_ADAMW;
-  TRY(put_layers(a));
-  TRY(free_batch(a));
-  TRY(artifacts_read_weights(a));
-  TRY(artifacts_check_patterns(a));
-  return artifacts_choose_quantized(a);
-}
-
 static Status build(TrainletArtifacts *a) {
   if (!a->prepared) TRY(artifacts_prepare(a));
   TRY(artifacts_check_pieces(a));
@@ -482,18 +310,6 @@ static Status build(TrainletArtifacts *a) {
   TRY(build_eval(a));
   TRY(optimizer_model_write(&a->optimizer, &a->error, &a->bytes[TRAINLET_OPTIMIZER], &a->lengths[TRAINLET_OPTIMIZER]));
   return build_checkpoint(a, trained);
-}
-
-void artifacts_forget_parts(TrainletArtifacts *a) {
-  for (int i = 0; i < 4; i++) {
-    block_free(&a->bytes[i]);
-    a->lengths[i] = 0;
-  }
-  a->quantizer = NULL;
-  a->prepared = false;
-  a->warnings = NULL;
-  a->warned = a->warned_capacity = 0;
-  arena_free(&a->building);
 }
 
 Status trainlet_artifacts_build(TrainletArtifacts *a) {

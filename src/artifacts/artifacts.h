@@ -68,6 +68,7 @@ static inline Status artifacts_leave(TrainletArtifacts *a, bool done) {
   return budget_leave(&a->budget, &a->error, done);
 }
 
+void artifacts_forget_model(TrainletArtifacts *a);
 void artifacts_forget_parts(TrainletArtifacts *a); /* what the last build made, and all of its memory */
 
 /* The head and the adapters that the options want; what trains of them is added to requires_grad. */

@@ -6,8 +6,6 @@
 #include "kernels/winograd.h"
 #include "part.h"
 
-unsigned conv_algorithms = ~0u;
-
 OPTIONAL(conv_plain, conv_plain);
 OPTIONAL(conv_plain_input, conv_plain_input);
 OPTIONAL(conv_plain_weights, conv_plain_weights);

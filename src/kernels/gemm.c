@@ -12,7 +12,6 @@ enum {
   COLUMNS = 8,
   PAIR_COLUMNS = 16, /* of panels packed ahead: a cache line, so that a single row reads one stream into four sums */
   PAIRED_ROWS = 4,   /* at most: with more, the tile is faster */
-  DEPTH_BLOCK = 384, /* a panel of B is 12 KB at most and stays in the first cache */
   ROW_BLOCK = 24,    /* panels of A in a block: 184 KB, the second cache */
   COLUMN_BLOCK = 768,
   DIRECT_PANELS = 16,  /* of A: with fewer rows, a panel of B is read so seldom that packing it costs more than reading
@@ -33,12 +32,6 @@ static size_t panel_count(size_t rows) { return ceil_div(rows, tile_rows); }
 /* The first row of a panel; of panel panel_count(rows), `rows`. */
 static size_t panel_row(size_t rows, size_t panels, size_t panel) {
   return panel * (rows / panels) + size_min(panel, rows % panels);
-}
-
-/* Blocks have nearly equal depth too: 400 is 200 + 200, because a short last one would hardly be worth its stores. */
-size_t gemm_block_depth(size_t depth) {
-  size_t blocks = ceil_div(depth, DEPTH_BLOCK);
-  return blocks ? ceil_div(depth, blocks) : 0;
 }
 
 /* ---- the tile ---- */
@@ -310,7 +303,7 @@ void gemm_pack_a(const GemmSource *a, size_t rows, size_t depth, float *packed) 
 
 /* Blocks of depth, in each the panels of all columns, two side by side. */
 void gemm_pack_b(const GemmSource *b, size_t columns, size_t depth, float *packed) {
-  float panel[COLUMNS * DEPTH_BLOCK];
+  float panel[COLUMNS * GEMM_DEPTH_BLOCK];
   size_t step = gemm_block_depth(depth);
   for (size_t from = 0; from < depth; from += step) {
     size_t block = size_min(step, depth - from);
@@ -383,8 +376,8 @@ static void part_run(const Gemm *g, const Part *part, float *scratch) {
 }
 
 size_t gemm_alone_bytes(size_t rows, size_t columns, size_t depth) {
-  size_t most = size_min(depth,
-                         DEPTH_BLOCK); /* not gemm_block_depth, which is less for a depth of 400 than for one of 300 */
+  size_t most = size_min(
+      depth, GEMM_DEPTH_BLOCK); /* not gemm_block_depth, which is less for a depth of 400 than for one of 300 */
   size_t packed_a = size_min(rows, ROWS * ROW_BLOCK) * most;
   return (sizeof(float) * (packed_b_floats(columns, most) + packed_a) + 63) & ~(size_t)63;
 }

@@ -10,6 +10,7 @@
 #include "text_builder.h"
 #include "train/mode.h"
 #include "train/modules.h"
+#include "train/eval_mode.h"
 
 static bool ends_in_one(const char *name, const char *const *ends, int count) {
   size_t length = strlen(name);

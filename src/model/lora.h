@@ -33,8 +33,6 @@ LoraOptions lora_default(void);
 /* By its name: that of an adapter; and one of those without which the branch adds nothing. */
 bool lora_is_matrix(const char *name);
 bool lora_is_zero_at_first(const char *name);
-/* Ends the name of a Dropout that is an adapter's: it drops though nothing before it trains. */
-#define LORA_DROPOUT ".lora_dropout"
 
 /* Changes the model g. The names of what trains, `MODULE.lora_A.weight` and so on, are added to `parameters`, which
  * lies in `arena`. */

@@ -59,6 +59,7 @@ Value *onnx_undo_parameter(OnnxReader *r, Value *v, const Placeholder *p);
 Status onnx_split_merged(OnnxReader *r);
 /* Graph.lost, when all nodes are read. */
 void onnx_undo_find_lost(OnnxReader *r);
+static inline bool has_name(const char *name) { return name && *name; }
 const char *onnx_node_title(const Onnx__NodeProto *n); /* what it is called in errors: its name, else what it makes */
 
 /* ai.onnx.preview.training's Gradient. */

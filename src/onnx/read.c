@@ -1,31 +1,16 @@
-/* Reads ONNX files: unpacks, checks, and adds constants, inputs, nodes and outputs to a Graph in that order. */
+/* Reads the graph of an ONNX file: adds constants, inputs, nodes and outputs to a Graph in that order. */
 #include <stdio.h>
 #include <string.h>
 
-#include "onnx/not_onnx.h"
 #include "onnx/onnx.h"
 #include "onnx/parts.h"
-#include "protobuf_wire.h"
 #include "graph/lengths.h"
 #include "graph/op.h"
 #include "part.h"
 
-enum { IR_MAX = 14 }; /* the newest that we know: a newer one may say what we would not see */
-enum { IMPORTS_MAX = 256, NODE_PORTS_MAX = 1 << 20 };
+enum { NODE_PORTS_MAX = 1 << 20 };
 
 typedef OnnxReader Reader;
-
-const char *onnx_domain(const char *domain) {
-  if (!domain || strcmp(domain, "ai.onnx") == 0) return "";
-  return strcmp(domain, "ai.trainlet") == 0 ? "com.trainlet" : domain;
-}
-
-static bool has_name(const char *name) { return name && *name; }
-
-const char *onnx_node_title(const Onnx__NodeProto *n) {
-  if (has_name(n->name)) return n->name;
-  return n->n_output && has_name(n->output[0]) ? n->output[0] : "";
-}
 
 static Status invalid(Reader *r, const char *node, const char *sentence, const char *name) {
   return error_set(r->error, STATUS_INVALID_MODEL, node, sentence, name);
@@ -33,51 +18,7 @@ static Status invalid(Reader *r, const char *node, const char *sentence, const c
 
 /* ---- the model around the graph ---- */
 
-OPTIONAL(ort_format_read, onnx_ort_format_read);
-OPTIONAL(onnx_functions, onnx_functions_inline);
 OPTIONAL(onnx_gradient, onnx_gradient_read);
-
-static const Onnx__ModelProto *unpack(const uint8_t *bytes, size_t count, const External *external, Arena *arena,
-                                      Error *error) {
-  if (onnx_ort_format_is(bytes, count)) {
-    if (!part_ort_format_read) return part_missing(error, "reader of ORT format"), NULL;
-    return part_ort_format_read(bytes, count, arena, error);
-  }
-  const ExternalFile *file = external_at(external, bytes);
-  if (file)
-    return wire_unpack_file(&onnx__model_proto__descriptor, file->block.data, count, file->location, "ONNX model",
-                            STATUS_INVALID_MODEL, arena, error);
-  return wire_unpack(&onnx__model_proto__descriptor, bytes, count, "ONNX model", STATUS_INVALID_MODEL, arena, error);
-}
-
-const Onnx__ModelProto *onnx_model_parse(const uint8_t *bytes, size_t count, const External *external, Arena *arena,
-                                         Error *error) {
-  const Onnx__ModelProto *model = unpack(bytes, count, external, arena, error);
-  return model && onnx_external_resolve(model, external, arena, error) == STATUS_OK ? model : NULL;
-}
-
-Status onnx_model_check(const Onnx__ModelProto *model, Error *error) {
-  if (!model->graph)
-    return error_set(error, STATUS_INVALID_MODEL, NULL, "the model has no graph: the bytes are no ONNX model");
-  if (model->ir_version > IR_MAX)
-    return error_set(error, STATUS_UNSUPPORTED_VERSION, NULL,
-                     "the model is of ONNX's IR version %lld, we read versions up to %d", (long long)model->ir_version,
-                     IR_MAX);
-  if (!model->n_opset_import)
-    return error_set(error, STATUS_INVALID_MODEL, NULL,
-                     "the model does not say which operator sets it imports (opset_import)");
-  if (model->n_opset_import > IMPORTS_MAX)
-    return error_set(error, STATUS_INVALID_MODEL, NULL, "the model imports %zu operator sets, we read up to %d",
-                     model->n_opset_import, IMPORTS_MAX);
-  for (size_t i = 0; i < model->n_opset_import; i++) {
-    const Onnx__OperatorSetIdProto *opset = model->opset_import[i];
-    if (opset->version < 1 || opset->version > INT32_MAX)
-      return error_set(error, STATUS_INVALID_MODEL, NULL,
-                       "the model imports version %lld of domain '%.64s', which cannot be", (long long)opset->version,
-                       opset->domain ? opset->domain : "");
-  }
-  return STATUS_OK;
-}
 
 Status onnx_frame_read(Reader *r, const Onnx__ModelProto *model) {
   Graph *g = r->graph;
@@ -93,10 +34,6 @@ Status onnx_frame_read(Reader *r, const Onnx__ModelProto *model) {
 }
 
 /* ---- operators we lack, all in one sentence ---- */
-
-bool onnx_constant_is(const Onnx__NodeProto *n) {
-  return n->op_type && strcmp(n->op_type, "Constant") == 0 && !*onnx_domain(n->domain);
-}
 
 static const Op *op_of(const Onnx__NodeProto *n) {
   return n->op_type ? op_find_in(onnx_domain(n->domain), n->op_type) : NULL;
@@ -182,45 +119,6 @@ static Status read_initializers(Reader *r) {
     TRY(onnx_tensor_read(t, "initializer", t->name, r->arena, r->error, &tensor));
     TRY(add_constant(r, t->name, &tensor, true));
   }
-  return STATUS_OK;
-}
-
-/* A scalar or a vector from value_float(s), value_int(s) and value_string(s). */
-static bool constant_of_numbers(const Attr *a, Value *out) {
-  static const struct {
-    const char *name;
-    AttrKind kind;
-    DType type;
-  } forms[] = {{"value_float", ATTR_FLOAT, DTYPE_FLOAT32},  {"value_floats", ATTR_FLOATS, DTYPE_FLOAT32},
-               {"value_int", ATTR_INT, DTYPE_INT64},        {"value_ints", ATTR_INTS, DTYPE_INT64},
-               {"value_string", ATTR_STRING, DTYPE_STRING}, {"value_strings", ATTR_STRINGS, DTYPE_STRING}};
-  for (int i = 0; i < 6; i++) {
-    if (a->kind != forms[i].kind || strcmp(a->name, forms[i].name) != 0) continue;
-    bool list = i & 1;
-    const void *data = list ? (const void *)a->ints /* where the other lists are, too */ : (const void *)&a->i;
-    *out = (Value){
-        .type = forms[i].type, .data = (void *)(uintptr_t)data, .shape = list ? SHAPE(a->count) : (Shape){0}};
-    return true;
-  }
-  return false;
-}
-
-Status onnx_constant_read(const Onnx__NodeProto *n, Arena *arena, Error *error, Value *out) {
-  const char *node = onnx_node_title(n);
-  if (n->n_output != 1 || !has_name(n->output[0]) || n->n_attribute != 1)
-    return error_set(error, STATUS_INVALID_MODEL, node, "Constant '%.128s' must have one output and one attribute",
-                     node);
-  if (n->attribute[0]->sparse_tensor)
-    return onnx_sparse_read(n->attribute[0]->sparse_tensor, "Constant", node, arena, error, out);
-  Attr *a;
-  TRY(onnx_attrs_read(n, arena, error, &a));
-  const Value *tensor = a->kind == ATTR_TENSOR && strcmp(a->name, "value") == 0 ? a->tensor : NULL;
-  if (tensor) *out = *tensor;
-  else if (!constant_of_numbers(a, out))
-    return error_set(error, STATUS_UNSUPPORTED_OP, node, "Constant '%.128s' holds a '%.32s', which we do not read",
-                     node, a->name);
-  static const uint8_t nothing[8]; /* an empty list has no data, a constant has */
-  if (!out->data) out->data = (void *)(uintptr_t)nothing;
   return STATUS_OK;
 }
 
@@ -457,60 +355,4 @@ Status onnx_body_read(Reader *r) {
   r->graph->reserved_names = (NameTable){0}; /* they are names of values now */
   r->graph->reserved_count = 0;
   return STATUS_OK;
-}
-
-static bool is_float_constant(const Value *v) { return v->kind == VALUE_CONSTANT && v->type == DTYPE_FLOAT32; }
-
-/* Some converters write every weight as a Constant node. If no initializer is float, Constants with dims are taken for
- * what others keep as initializers. */
-static void find_weights(Graph *g) {
-  for (int i = 0; i < g->value_count; i++)
-    if (is_float_constant(g->values[i]) && g->values[i]->initializer) return;
-  for (int i = 0; i < g->value_count; i++)
-    if (is_float_constant(g->values[i])) g->values[i]->initializer = g->values[i]->shape.rank > 0;
-}
-
-static Status read_graph(Reader *r, const Onnx__ModelProto *model) {
-  TRY(onnx_frame_read(r, model));
-  TRY(onnx_body_read(r));
-  find_weights(r->graph);
-  return onnx_outputs_read(r);
-}
-
-static Graph *read_model(const uint8_t *bytes, size_t count, const External *external, bool defers, bool keeps,
-                         Arena *arena, Error *error, OnnxTraining *training) {
-  const char *what = onnx_not_onnx(bytes, count);
-  if (what || !count) {
-    if (what) error_set(error, STATUS_INVALID_MODEL, NULL, "the bytes are not an ONNX model but %s", what);
-    else error_set(error, STATUS_INVALID_MODEL, NULL, "the model is empty: 0 bytes");
-    return NULL;
-  }
-  const Onnx__ModelProto *model = onnx_model_parse(bytes, count, external, arena, error);
-  if (!model || onnx_model_check(model, error) != STATUS_OK) return NULL;
-  if (model->n_functions && !part_onnx_functions) return part_missing(error, "functions of ONNX models"), NULL;
-  if (model->n_functions && part_onnx_functions(model, arena, error) != STATUS_OK) return NULL;
-  Graph *g = graph_new(arena, error);
-  Reader r = {.from = model->graph,
-              .graph = g,
-              .arena = arena,
-              .error = error,
-              .trains = training != NULL,
-              .keeps_merged = keeps};
-  if (g) g->deferral.allowed = defers, g->predicts = defers && !training;
-  if (!g || read_graph(&r, model) != STATUS_OK) return NULL;
-  if (training) onnx_training_read(model, arena, training);
-  return g;
-}
-
-Graph *onnx_read_training(const uint8_t *bytes, size_t count, const External *external, bool defers, bool keeps,
-                          Arena *arena, Error *error, OnnxTraining *training) {
-  return read_model(bytes, count, external, defers, keeps, arena, error, training);
-}
-
-Graph *onnx_read(const uint8_t *bytes, size_t count, const External *external, Arena *arena, Error *error) {
-  return read_model(bytes, count, external, false, false, arena, error, NULL);
-}
-
-Graph *onnx_read_inference(const uint8_t *bytes, size_t count, const External *external, Arena *arena, Error *error) {
-  return read_model(bytes, count, external, true, false, arena, error, NULL);
 }

@@ -5,12 +5,11 @@
 #include "state/state.h"
 #include "simd.h"
 
-static size_t padded_bytes(const Parameter *p) { return (p->bytes + 15) & ~(size_t)15; }
-
 static size_t sum_bytes(const State *s, const float *strengths) {
   size_t bytes = 0;
   for (int i = 0; i < s->count; i++) /* fits: they are in memory once */
-    if (strengths ? strengths[i] > 0 : s->parameters[i].base != NULL) bytes += padded_bytes(&s->parameters[i]);
+    if (strengths ? strengths[i] > 0 : s->parameters[i].base != NULL)
+      bytes += parameter_padded_bytes(&s->parameters[i]);
   return bytes;
 }
 
@@ -27,8 +26,8 @@ Status state_anchor(State *s, const float *strengths, Error *error) {
     p->anchor = strengths[i];
     p->base = strengths[i] > 0 ? (float *)at : NULL;
     if (!p->base) continue;
-    memcpy(at, from, padded_bytes(p));
-    at += padded_bytes(p);
+    memcpy(at, from, parameter_padded_bytes(p));
+    at += parameter_padded_bytes(p);
   }
   s->total_bytes += bytes - before;
   block_free(&s->bases);
@@ -43,7 +42,7 @@ void state_draw(State *s) {
     if (!p->trainable || !p->base) continue;
     const float *x = p->data;
     f32x4 strength = f32x4_splat(p->anchor);
-    for (size_t k = 0; k < padded_bytes(p) / sizeof *x; k += 4) {
+    for (size_t k = 0; k < parameter_padded_bytes(p) / sizeof *x; k += 4) {
       f32x4 now = f32x4_load(x + k), base = f32x4_load(p->base + k), g = f32x4_load(p->grad + k);
       f32x4_store(p->grad + k, f32x4_select(now == base, g, g + strength * (now - base)));
     }

@@ -1,15 +1,13 @@
 /* Averages: an exponential moving average of what trains, kept beside it and exchanged with it on demand. */
 #include <string.h>
 
-#include "session/session.h"
 #include "simd.h"
-
-static size_t padded_bytes(const Parameter *p) { return (p->bytes + 15) & ~(size_t)15; }
+#include "state/state.h"
 
 Status state_begin_averages(State *s, Error *error) {
   size_t bytes = 0;
   for (int i = 0; i < s->count; i++) /* fits: they are in memory once */
-    if (s->parameters[i].trainable) bytes += padded_bytes(&s->parameters[i]);
+    if (s->parameters[i].trainable) bytes += parameter_padded_bytes(&s->parameters[i]);
   if (!block_reserve_zeroed(&s->averages, bytes))
     return error_set(error, STATUS_OUT_OF_MEMORY, NULL, "out of memory: an average of what trains needs %zu bytes",
                      bytes);
@@ -19,7 +17,7 @@ Status state_begin_averages(State *s, Error *error) {
     Parameter *p = &s->parameters[i];
     if (!p->trainable) continue;
     p->average = (float *)at;
-    at += padded_bytes(p);
+    at += parameter_padded_bytes(p);
   }
   return STATUS_OK;
 }
@@ -29,7 +27,7 @@ void state_average(State *s, float decay) {
   for (int i = 0; i < s->count; i++) {
     const Parameter *p = &s->parameters[i];
     const float *x = p->data;
-    for (size_t k = 0; p->average && k < padded_bytes(p) / sizeof *x; k += 4) {
+    for (size_t k = 0; p->average && k < parameter_padded_bytes(p) / sizeof *x; k += 4) {
       f32x4 average = f32x4_load(p->average + k);
       f32x4_store(p->average + k, average + fresh * (f32x4_load(x + k) - average));
     }
@@ -41,22 +39,12 @@ void state_swap_averages(State *s) {
   for (int i = 0; i < s->count; i++) {
     const Parameter *p = &s->parameters[i];
     float *x = p->data;
-    for (size_t k = 0; p->average && k < padded_bytes(p) / sizeof *x; k += 4) {
+    for (size_t k = 0; p->average && k < parameter_padded_bytes(p) / sizeof *x; k += 4) {
       f32x4 average = f32x4_load(p->average + k);
       f32x4_store(p->average + k, f32x4_load(x + k));
       f32x4_store(x + k, average);
     }
   }
-}
-
-void state_forget_averages(State *s) {
-  for (int i = 0; i < s->count; i++) {
-    Parameter *p = &s->parameters[i];
-    if (p->average) s->total_bytes -= padded_bytes(p);
-    p->average = NULL;
-  }
-  s->averaged = false;
-  block_free(&s->averages);
 }
 
 Status state_take_averages(State *s, const Checkpoint *c, Error *error) {
@@ -77,30 +65,4 @@ Status state_take_averages(State *s, const Checkpoint *c, Error *error) {
                      "the checkpoint has averages of %d of the parameters that train, not of all", c->average_count);
   s->averaged = true;
   return STATUS_OK;
-}
-
-/* ---- as the public API has it ---- */
-
-static Status set_ema(TrainletSession *s, double decay, bool anew) {
-  if (!(decay >= 0 && decay < 1))
-    return error_set(&s->error, STATUS_INVALID_ARGUMENT, NULL,
-                     "an average's decay is a number of at least 0 and below 1, not %g", decay);
-  if (anew) state_forget_averages(&s->state);
-  if (decay > 0 && !s->state.averages.data) TRY(state_begin_averages(&s->state, &s->error));
-  s->state.ema_decay = (float)decay;
-  return STATUS_OK;
-}
-
-Status trainlet_session_set_ema(TrainletSession *s, double decay, bool anew) {
-  session_enter(s);
-  return session_leave(s, set_ema(s, decay, anew) == STATUS_OK);
-}
-
-Status trainlet_session_swap_ema(TrainletSession *s) {
-  session_enter(s);
-  if (!s->state.averaged)
-    error_set(&s->error, STATUS_INVALID_ARGUMENT, NULL,
-              "there is no average of the parameters: train with fit's ema, which takes one after each step");
-  else state_swap_averages(&s->state);
-  return session_leave(s, s->state.averaged);
 }

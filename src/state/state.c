@@ -108,9 +108,7 @@ static bool is_trainable(const Parameter *p) { return p->trainable; }
 static bool is_updated(const Parameter *p) { return p->updated && !p->trainable; }
 static bool lacks_moments(const Parameter *p) { return p->trainable && !p->moment[0]; }
 
-static size_t padded_bytes(const Parameter *p) { return (p->bytes + 15) & ~(size_t)15; }
-
-static Status no_room(const State *s, Error *error) {
+Status state_no_room(const State *s, Error *error) {
   return error_set(error, STATUS_OUT_OF_MEMORY, NULL,
                    "out of memory: parameters, gradients and optimizer state need %zu bytes", s->total_bytes);
 }
@@ -153,7 +151,7 @@ static void leave_in_place(State *s, External *external) {
 static Status allocate(State *s, bool trains, Error *error) {
   size_t values;
   if (!sum_bytes(s, is_copied, &values)) values = SIZE_MAX;
-  if (!has_room(s, trains, values) || !block_reserve_zeroed(&s->values, values)) return no_room(s, error);
+  if (!has_room(s, trains, values) || !block_reserve_zeroed(&s->values, values)) return state_no_room(s, error);
   s->total_bytes = values + s->in_place_bytes;
   char *to = s->values.data;
   for (int trainable = 1; trainable >= 0; trainable--)
@@ -161,7 +159,7 @@ static Status allocate(State *s, bool trains, Error *error) {
       Parameter *p = &s->parameters[i];
       if (p->data || p->trainable != (trainable == 1)) continue;
       p->data = to;
-      to += padded_bytes(p);
+      to += parameter_padded_bytes(p);
     }
   return STATUS_OK;
 }
@@ -176,7 +174,7 @@ static void take_gradients(State *s, Block made, size_t bytes) {
   for (int i = 0; i < s->count; i++) {
     Parameter *p = &s->parameters[i];
     p->grad = p->trainable ? (float *)at : NULL;
-    if (p->trainable) at += padded_bytes(p);
+    if (p->trainable) at += parameter_padded_bytes(p);
   }
 }
 
@@ -184,7 +182,7 @@ Status state_add_gradients(State *s, Error *error) {
   size_t bytes;
   Block made = {0};
   sum_bytes(s, is_trainable, &bytes); /* fits: the values do */
-  if (!block_reserve_zeroed(&made, bytes)) return no_room(s, error);
+  if (!block_reserve_zeroed(&made, bytes)) return state_no_room(s, error);
   take_gradients(s, made, bytes);
   return STATUS_OK;
 }
@@ -197,7 +195,7 @@ static Status add_moments(State *s, Error *error) {
   char *at = fits ? arena_alloc(&s->moments, all) : NULL;
   s->total_bytes += all;
   if (!at) {
-    no_room(s, error);
+    state_no_room(s, error);
     s->total_bytes -= all;
     return error->status;
   }
@@ -205,7 +203,7 @@ static Status add_moments(State *s, Error *error) {
     Parameter *p = &s->parameters[i];
     if (!lacks_moments(p)) continue;
     for (int k = 0; k < s->moment_count; k++) p->moment[k] = (float *)(at + (size_t)k * bytes);
-    at += padded_bytes(p);
+    at += parameter_padded_bytes(p);
   }
   return STATUS_OK;
 }
@@ -236,7 +234,7 @@ static Status add_undo(State *s, Error *error) {
   size_t bytes;
   Block made = {0};
   sum_bytes(s, is_updated, &bytes);
-  if (bytes && !block_reserve(&made, 2 * bytes)) return no_room(s, error);
+  if (bytes && !block_reserve(&made, 2 * bytes)) return state_no_room(s, error);
   take_undo(s, made, bytes);
   return STATUS_OK;
 }
@@ -248,7 +246,7 @@ static void copy_statistics(State *s, Undo undo, bool restore) {
     Parameter *p = &s->parameters[i];
     if (!is_updated(p)) continue;
     memcpy(restore ? p->data : at, restore ? at : p->data, p->bytes);
-    at += padded_bytes(p);
+    at += parameter_padded_bytes(p);
   }
 }
 void state_keep_statistics(State *s, Undo undo) { copy_statistics(s, undo, false); }
@@ -297,7 +295,7 @@ static Status copy_moments(State *s, const Checkpoint *c, const Optimizer *o, Er
         return error_set(error, STATUS_CHECKPOINT_MISMATCH, NULL,
                          "the checkpoint's moment of '%.200s' has %zu bytes, the parameter %zu", m->parameter,
                          m->moment[k].bytes, p->bytes);
-      if (!p->moment[k] && !(p->moment[k] = arena_alloc(&s->moments, p->bytes))) return no_room(s, error);
+      if (!p->moment[k] && !(p->moment[k] = arena_alloc(&s->moments, p->bytes))) return state_no_room(s, error);
       memcpy(p->moment[k], m->moment[k].data, p->bytes);
       p->non_finite[1 + k] = count_non_finite(p->moment[k], p->bytes, true);
     }
@@ -386,7 +384,7 @@ static Status take_roles(State *s, Error *error) {
   if (!fits || add_moments(s, error) != STATUS_OK) {
     block_free(&gradients);
     block_free(&undo);
-    no_room(s, error);
+    state_no_room(s, error);
     s->total_bytes -= gradient_bytes;
     return error->status;
   }
@@ -398,7 +396,7 @@ static Status take_roles(State *s, Error *error) {
 
 Status state_choose(State *s, const Graph *train, const bool *trains, Arena *scratch, Error *error) {
   Roles *before = ARENA_ARRAY(scratch, Roles, s->count);
-  if (!before) return no_room(s, error);
+  if (!before) return state_no_room(s, error);
   for (int i = 0; i < s->count; i++) {
     Parameter *p = &s->parameters[i];
     before[i] = (Roles){p->trainable, p->updated};
@@ -416,96 +414,12 @@ Status state_choose(State *s, const Graph *train, const bool *trains, Arena *scr
   return status;
 }
 
-/* ---- a step ---- */
-
-void state_zero_gradients(State *s) {
-  if (s->gradient_count) memset(s->gradients.data, 0, s->gradient_count * sizeof(float));
-}
-
-void state_clamp(State *s) {
-  for (int i = 0; i < s->count; i++) {
-    const Parameter *p = &s->parameters[i];
-    float *x = p->data, least = p->least, most = p->most;
-    if (!p->trainable || (isinf(least) && isinf(most))) continue;
-    for (size_t k = 0; k < p->bytes / sizeof *x; k++) x[k] = x[k] < least ? least : x[k] > most ? most : x[k];
-  }
-}
-
-/* Whether b begins where a ends, apart from the gap. */
-static bool is_next(const Parameter *a, const Parameter *b) {
-  size_t bytes = padded_bytes(a);
-  bool next = (char *)a->data + bytes == b->data && (char *)a->grad + bytes == (char *)b->grad &&
-              a->steps == b->steps && a->lr_scale == b->lr_scale && a->weight_decay == b->weight_decay;
-  for (int k = 0; k < 2 && a->moment[k]; k++) next &= (char *)a->moment[k] + bytes == (char *)b->moment[k];
-  return next;
-}
-
-int state_next_range(const State *s, int i, StateRange *out) {
-  while (i < s->count && !s->parameters[i].trainable) i++;
-  if (i >= s->count) return 0;
-  const Parameter *last = &s->parameters[i];
-  *out = (StateRange){last->data,     last->grad,        {last->moment[0], last->moment[1]}, 0, last->steps,
-                      last->lr_scale, last->weight_decay};
-  for (i++; i < s->count; i++) {
-    const Parameter *p = &s->parameters[i];
-    if (p->trainable && !is_next(last, p)) break;
-    if (p->trainable) last = p;
-  }
-  out->count = (size_t)((float *)last->data - out->values) + last->bytes / sizeof(float);
-  return i;
-}
-
-/* ---- the best so far ---- */
-
-static size_t best_bytes(const Parameter *p) { return p->trainable || p->updated ? padded_bytes(p) : 0; }
-
-Status state_keep_best(State *s, Error *error) {
-  size_t bytes = 0;
-  for (int i = 0; i < s->count; i++) bytes += best_bytes(&s->parameters[i]); /* fits: they are in memory once */
-  if (!s->best.data) {
-    s->total_bytes += bytes;
-    if (!block_reserve(&s->best, bytes)) {
-      no_room(s, error);
-      s->total_bytes -= bytes;
-      return error->status;
-    }
-  }
-  char *at = s->best.data;
-  for (int i = 0; i < s->count; i++) {
-    Parameter *p = &s->parameters[i];
-    if (!best_bytes(p)) continue;
-    p->best = memcpy(at, p->data, p->bytes);
-    at += best_bytes(p);
-  }
-  return STATUS_OK;
-}
-
-void state_restore_best(State *s) {
-  for (int i = 0; i < s->count; i++)
-    if (s->parameters[i].best) memcpy(s->parameters[i].data, s->parameters[i].best, s->parameters[i].bytes);
-}
-
 void state_forget_best(State *s) {
   for (int i = 0; i < s->count; i++) {
-    if (s->parameters[i].best) s->total_bytes -= best_bytes(&s->parameters[i]);
+    if (s->parameters[i].best) s->total_bytes -= parameter_best_bytes(&s->parameters[i]);
     s->parameters[i].best = NULL;
   }
   block_free(&s->best);
-}
-
-Status state_take_best(State *s, const Checkpoint *c, Error *error) {
-  TRY(state_keep_best(s, error));
-  for (int i = 0; i < c->best_count; i++) {
-    const CheckpointTensor *t = &c->best[i];
-    const Parameter *p = state_find(s, t->name);
-    if (!p || !p->best || p->type != t->type || p->bytes != t->bytes)
-      return error_set(
-          error, STATUS_CHECKPOINT_MISMATCH, NULL,
-          "the checkpoint's best '%.200s' is none of the parameters that training changes, or of another size",
-          t->name);
-    memcpy(p->best, t->data, t->bytes);
-  }
-  return STATUS_OK;
 }
 
 /* Values, moment 0, moment 1 (`part`) of a parameter that have more infinities and NaNs than came from outside. */
@@ -545,4 +459,14 @@ void state_free(State *s) {
   block_free(&s->averages);
   block_free(&s->bases);
   *s = (State){0};
+}
+
+void state_forget_averages(State *s) {
+  for (int i = 0; i < s->count; i++) {
+    Parameter *p = &s->parameters[i];
+    if (p->average) s->total_bytes -= parameter_padded_bytes(p);
+    p->average = NULL;
+  }
+  s->averaged = false;
+  block_free(&s->averages);
 }

@@ -35,6 +35,12 @@ typedef struct Parameter {
       non_finite[3]; /* how many values and moments were not finite when they came from outside; a NaN counts twice */
 } Parameter;
 
+/* The bytes of its values, rounded up to those of whole vectors. */
+static inline size_t parameter_padded_bytes(const Parameter *p) { return (p->bytes + 15) & ~(size_t)15; }
+static inline size_t parameter_best_bytes(const Parameter *p) {
+  return p->trainable || p->updated ? parameter_padded_bytes(p) : 0;
+}
+
 typedef struct State {
   Parameter *parameters; /* in the training graph's input order, then those it does not read */
   Parameter **by_name;   /* sorted */
@@ -96,6 +102,7 @@ Status state_optimize(State *s, const Optimizer *o, float lr, double *norm, Erro
 typedef enum Undo { UNDO_RUN, UNDO_GROUP } Undo;
 void state_keep_statistics(State *s, Undo undo);
 void state_restore_statistics(State *s, Undo undo);
+Status state_no_room(const State *s, Error *error); /* the error: not enough memory for what a step needs */
 /* A copy of what training changes (trainable parameters and running statistics), which can be restored; there is at
  * most one. */
 Status state_keep_best(State *s, Error *error);

@@ -5,7 +5,6 @@
 
 #include "graph/notes.h"
 #include "ops/ops.h"
-#include "model/lora.h"
 #include "train/mode.h"
 
 typedef struct Past {

@@ -5,13 +5,6 @@
 #include "graph/second_output.h"
 #include "graph/work.h"
 
-size_t recurrent_kept_floats(const Recurrent *p) { return p->rows * (size_t)p->cell->slots * p->hidden; }
-
-bool recurrent_over(const Node *n, const Recurrent *p, size_t step, size_t b) {
-  if (!has_in(n, RECURRENT_LENGTHS)) return false;
-  return (int64_t)step >= ((const int32_t *)n->in[RECURRENT_LENGTHS]->data)[b];
-}
-
 /* Input i must have this shape; a symbol may turn out to be any number. */
 static Status want_shape(const Node *n, int i, Shape want) {
   if (!has_in(n, i)) return STATUS_OK;
