@@ -207,7 +207,7 @@ test('the families of src/ops/README.md are the folders, and its last column the
 });
 
 test('design.md lists the layers in their order', () => {
-  const [, list] = /LAYERS = \[(.*)\]/.exec(read('tests/js/house.test.js')) ?? [];
+  const [, list] = /LAYERS = \[([^\]]*)\]/.exec(read('tests/js/house.test.js')) ?? [];
   const layers = [...list.matchAll(/'(.+?)'/g)].map(([, layer]) => (layer === '.' ? 'src/' : `src/${layer}/`));
   assert.deepEqual(
     [...read('docs/internals/design.md').matchAll(/^\| `(src\/\w*\/?)`/gm)].map(([, layer]) => layer),

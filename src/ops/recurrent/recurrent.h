@@ -92,7 +92,7 @@ Status recurrent_gradient_infer(Node *n, const RecurrentCell *cell);
 void recurrent_gradient_run(const Node *n);
 
 /* ---- recurrent_node.c to recurrent.c and recurrent_gradient.c ---- */
-size_t recurrent_kept_floats(const Recurrent *p); /* of a direction */
+size_t recurrent_kept_floats(const Recurrent *p); /* of a direction (recurrent_lengths.c) */
 static inline bool recurrent_reversed(const Recurrent *p, size_t direction) { return p->reverse || direction == 1; }
 /* Where a direction's part of a state (its initial, its last) begins, and how far examples are apart. */
 static inline size_t recurrent_state_offset(const Recurrent *p, size_t direction) {
