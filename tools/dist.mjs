@@ -7,6 +7,7 @@ import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'nod
 import { basename, dirname, join, relative } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { build } from 'esbuild';
+import { ENGINES } from '../wasm/tools.mjs';
 
 const root = fileURLToPath(new URL('..', import.meta.url));
 /** Its modules are one chunk: a page loads all of them before it has a session. */
@@ -19,7 +20,7 @@ const NAMES = { 'js/engine/worker-browser.js': 'worker' };
 const NOT_IN_BROWSERS = 'js/sources/not-in-browsers.js';
 const NODES = ['js/storage/folder.js', 'js/sources/file.js', 'js/engine/transport-node.js'];
 const COPIED = [
-  ...['', '-threads', '-relaxed', '-threads-relaxed'].map((kind) => `js/engine/trainlet${kind}.wasm`),
+  ...ENGINES.map((name) => `js/engine/${name}`),
   ...['features.json', 'layouts.json'].map((name) => `js/cli/shrink/${name}`),
 ];
 const OPTIONS = {

@@ -6,14 +6,9 @@ import { basename, dirname, join } from 'node:path';
 import { brotliCompressSync } from 'node:zlib';
 import { buildSync } from 'esbuild';
 import { buildDist } from '../tools/dist.mjs';
-import { changedAt, Failure, findProgram, remove, root, run, runMain, say } from './tools.mjs';
+import { changedAt, ENGINES, Failure, findProgram, remove, root, run, runMain, say } from './tools.mjs';
 
-const FILES = [
-  'js/engine/trainlet.wasm',
-  'js/engine/trainlet-threads.wasm',
-  'js/engine/trainlet-relaxed.wasm',
-  'js/engine/trainlet-threads-relaxed.wasm',
-];
+const FILES = ENGINES.map((name) => `js/engine/${name}`);
 
 runMain(async () => {
   const before = FILES.map((file) => changedAt(join(root, file)));

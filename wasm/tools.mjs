@@ -9,6 +9,9 @@ import { fileURLToPath } from 'node:url';
 /** The repository, as an absolute path. */
 export const root = fileURLToPath(new URL('..', import.meta.url));
 
+/** The engine's files, of which a page loads one (js/engine/compile.js). */
+export const ENGINES = ['', '-threads', '-relaxed', '-threads-relaxed'].map((kind) => `trainlet${kind}.wasm`);
+
 /** A failure that the user is told in one sentence, without a stack. */
 export class Failure extends Error {}
 

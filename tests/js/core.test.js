@@ -7,6 +7,7 @@ import { readFileSync } from 'node:fs';
 import { test } from 'node:test';
 import { Core } from '../../js/engine/core.js';
 import { PAGES_MAX } from '../../js/engine/engine.js';
+import { ENGINES } from '../../wasm/tools.mjs';
 
 const CONSTANTS = {
   version: '0',
@@ -233,7 +234,7 @@ function pagesOf(file) {
   return [number(), number()][1];
 }
 
-for (const name of ['trainlet-threads', 'trainlet-threads-relaxed'])
-  test(`${name}.wasm declares the memory that is made for it`, () => {
-    assert.equal(pagesOf(readFileSync(new URL(`../../js/engine/${name}.wasm`, import.meta.url))), PAGES_MAX);
+for (const name of ENGINES.filter((file) => file.includes('threads')))
+  test(`${name} declares the memory that is made for it`, () => {
+    assert.equal(pagesOf(readFileSync(new URL(`../../js/engine/${name}`, import.meta.url))), PAGES_MAX);
   });

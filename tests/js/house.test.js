@@ -9,6 +9,7 @@ import path from 'node:path';
 import { test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import * as trainlet from '../../js/index.js';
+import { ENGINES } from '../../wasm/tools.mjs';
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url));
 const BUILT_WORKER = path.join('js', 'engine', 'worker.js'); // of files that are looked at themselves
@@ -184,6 +185,14 @@ test('a drawing in a comment is not torn: no sentence follows it on the next lin
   }
   assert.ok(drawings > 50, `${drawings} lines of drawings`);
   assert.deepEqual(torn, []);
+});
+
+test('the files of the engine have the same names wherever they are named', async () => {
+  for (const file of ['js/engine/compile.js', 'js/cli/shrink/index.js', 'package.json', 'wasm/README.md']) {
+    const text = await readFile(path.join(ROOT, file), 'utf8');
+    const named = new Set(text.match(/\btrainlet(-\w+)*\.wasm\b/g));
+    assert.deepEqual([...named].sort(), [...ENGINES].sort(), file);
+  }
 });
 
 test('the first line of a file says what it is', async () => {

@@ -10,6 +10,7 @@ import { test } from 'node:test';
 import { bind, pack } from '../../js/base/tensor.js';
 import { Core } from '../../js/engine/core.js';
 import { generateArtifacts, InferenceSession, Tensor, TrainingSession } from '../../js/index.js';
+import { ENGINES } from '../../wasm/tools.mjs';
 import { examples } from './fake-engine.js';
 import { RANDOM_MODEL, randomFeeds, slowFeeds, slowInput, slowModel } from './slow-models.js';
 import { STRING_BOMBS } from './string-bombs.js';
@@ -57,8 +58,8 @@ async function coreOf(artifacts) {
 }
 
 test('an engine asks nothing else of its surroundings', async () => {
-  for (const name of ['trainlet', 'trainlet-threads', 'trainlet-relaxed', 'trainlet-threads-relaxed']) {
-    const bytes = readFileSync(new URL(`../../js/engine/${name}.wasm`, import.meta.url));
+  for (const name of ENGINES) {
+    const bytes = readFileSync(new URL(`../../js/engine/${name}`, import.meta.url));
     if (!WebAssembly.validate(bytes)) continue; // an older Node's, without relaxed SIMD
     const module = await WebAssembly.compile(bytes);
     const imports = WebAssembly.Module.imports(module)

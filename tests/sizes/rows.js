@@ -5,7 +5,7 @@ import { execFileSync } from 'node:child_process';
 import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { basename, join } from 'node:path';
-import { root } from '../../wasm/tools.mjs';
+import { ENGINES, root } from '../../wasm/tools.mjs';
 import { built, loadedAtFirst, loadedInAll, withoutBundler } from './javascript.js';
 import { functionSizes } from './wasm-functions.js';
 
@@ -53,10 +53,7 @@ const FIRST = "import { TrainingSession, Tensor } from 'trainlet'; globalThis.us
 const ALL = "import * as trainlet from 'trainlet'; globalThis.used = { ...trainlet };";
 
 export const ROWS = [
-  wasm('js/engine/trainlet.wasm', 'build/wasm'),
-  wasm('js/engine/trainlet-threads.wasm', 'build/wasm'),
-  wasm('js/engine/trainlet-relaxed.wasm', 'build/relaxed'),
-  wasm('js/engine/trainlet-threads-relaxed.wasm', 'build/relaxed'),
+  ...ENGINES.map((name) => wasm(`js/engine/${name}`, name.includes('relaxed') ? 'build/relaxed' : 'build/wasm')),
   { name: 'dist/worker.js', measure: () => withoutBundler('worker.js') },
   { name: 'a page of TrainingSession and Tensor, at first', measure: () => loadedAtFirst(FIRST) },
   {
