@@ -215,6 +215,12 @@ test('design.md lists the layers in their order', () => {
   );
 });
 
+test('the glossary stays short', () => {
+  const [, glossary] = /^## Glossary\n(.*?)^## /ms.exec(read('docs/internals/design.md')) ?? [];
+  const rows = glossary.match(/^\| (?!word \|)/gm)?.length ?? 0;
+  assert.ok(rows > 15 && rows <= 25, `${rows} rows`);
+});
+
 test('the root holds the folders of the map, and the usual files', () => {
   const cells = [...read('docs/internals/map.md').matchAll(/^\|([^|]+)\|/gm)].map(([, cell]) => cell);
   const folders = cells.flatMap((cell) => [...cell.matchAll(/`(\S+?)\//g)].map(([, folder]) => folder));
