@@ -4,7 +4,7 @@
  */
 
 import { checkObject, invalid, nameOf } from '../base/errors.js';
-import { later } from '../base/lazy.js';
+import { lazy } from '../base/lazy.js';
 import { clients, withClient } from '../engine/client.js';
 import { checkEngineOptions, packConstants } from '../engine/options.js';
 import { PART_NAMES, readParts, sourcesOf } from '../session/open.js';
@@ -42,7 +42,7 @@ export async function generateArtifacts(model, options = {}) {
     throw invalid('generateArtifacts: weights go with a loss of its own: say which by loss');
   const { source, lora } = await withModules(model, options);
   const made = await askOnce('artifacts', source, options, settingsOf(options, lora));
-  return options.ortFormat ? (await later(() => import('../formats/ort-model.js'))).artifactsOf(made) : made;
+  return options.ortFormat ? (await lazy(() => import('../formats/ort-model.js'))).artifactsOf(made) : made;
 }
 
 /** @type {typeof import('../types.js').planMemory} */
@@ -52,7 +52,7 @@ export async function planMemory(model, options) {
   const { source, lora } = await withModules(model, others);
   const settings = [WITHOUT_WEIGHTS, ...settingsOf(others, lora)];
   const parts = await askOnce('artifacts', source, others, settings, true);
-  return await (await later(() => import('./plan-memory.js'))).planMemory(parts, dims, others);
+  return await (await lazy(() => import('./plan-memory.js'))).planMemory(parts, dims, others);
 }
 
 /**
@@ -92,7 +92,7 @@ async function askOnce(method, model, options, settings, withoutWeights = false)
     /** @type {string[]} */
     let told = [];
     if (comes) {
-      const { hand } = await later(() => import('./external-data.js'));
+      const { hand } = await lazy(() => import('./external-data.js'));
       told = await hand(client, asked, inPieces ?? {}, withoutWeights, options);
     }
     const answer = await (comes ? client.ask(method, null) : client.ask(method, asked, buffers));
@@ -108,7 +108,7 @@ async function readModel(model, options) {
   const { freeDimensionOverrides: numbers } = options;
   checkObject('freeDimensionOverrides', numbers);
   const bytes = await readSource('model', model, options);
-  return numbers ? (await later(() => import('./free-dimensions.js'))).withDimensions(bytes, numbers) : bytes;
+  return numbers ? (await lazy(() => import('./free-dimensions.js'))).withDimensions(bytes, numbers) : bytes;
 }
 
 /** Separates files that are in memory, which are passed whole, from those that the engine gets tensor by tensor. */
@@ -168,7 +168,7 @@ const OTHER_WEIGHTS = ['otherWeights', '1'];
  */
 async function withModules(model, options) {
   if (!options.lora) return { source: model, lora: [] };
-  const { loraSettings } = await later(() => import('../adapters/options.js'));
+  const { loraSettings } = await lazy(() => import('../adapters/options.js'));
   const { settings, choose } = loraSettings(options.lora);
   if (!choose) return { source: model, lora: settings };
   const source = await readSource('model', model, options);

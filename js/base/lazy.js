@@ -8,7 +8,7 @@ import { sentenceOf, TrainletError } from './errors.js';
  * @param {() => Promise<T>} load an import() of a literal, so that bundlers find it
  * @returns {Promise<T>}
  */
-export async function later(load) {
+export async function lazy(load) {
   try {
     return await load();
   } catch (error) {
@@ -32,7 +32,7 @@ export function onDemand(load, name) {
   const call = async (/** @type {unknown[]} */ ...args) => {
     const here = new Error();
     try {
-      return await (await later(load))[name](...args);
+      return await (await lazy(load))[name](...args);
     } catch (error) {
       throw askedAt(here, error);
     }

@@ -10,7 +10,7 @@ const MOST_AT_ONCE = 5;
  * @param {number | (() => number)} seconds that it may take, which may change
  * @param {() => unknown} giveUp gives the error
  */
-export async function inTime(work, seconds, giveUp) {
+export async function withTimeout(work, seconds, giveUp) {
   const most = typeof seconds === 'number' ? () => seconds : seconds;
   let waited = 0,
     last = performance.now(),

@@ -5,14 +5,14 @@
 
 import { askedAt, placeOfCall } from '../base/call-site.js';
 import { abortedBy, checkKeys, checkSignal, sentenceOf, TrainletError } from '../base/errors.js';
-import { later } from '../base/lazy.js';
+import { lazy } from '../base/lazy.js';
 import { isNode, locate } from '../base/platform.js';
 import { compileEngine } from './compile.js';
 import { threadsFor } from './thread-count.js';
-import { openHere, openWorker } from './transport.js';
+import { openInline, openWorker } from './transport.js';
 
 /** @import { EngineOptions } from '../types.js' */
-/** @import { Line } from './transport.js' */
+/** @import { Transport } from './transport.js' */
 /** @import { Answer, Ask } from './protocol.js' */
 
 /**
@@ -37,7 +37,7 @@ const DEAF =
   'what is left is the last checkpoint that was saved';
 
 export class Client {
-  #line;
+  #transport;
   #workerUrl;
   /**
    * At most the first is with the engine: the others can be taken back, and the word that stops it means no other.
@@ -55,31 +55,31 @@ export class Client {
   #forgive = () => {};
   /** Starts the helpers of the engine's pool. */
   #startHelpers = async () => {};
-  /** @type {Line[]} */
+  /** @type {Transport[]} */
   #helpers = [];
 
-  /** @param {Line} line @param {EngineOptions['workerUrl']} [workerUrl] of helpers */
-  constructor(line, workerUrl) {
-    this.#line = line;
+  /** @param {Transport} transport @param {EngineOptions['workerUrl']} [workerUrl] of helpers */
+  constructor(transport, workerUrl) {
+    this.#transport = transport;
     this.#workerUrl = workerUrl;
-    line.listen(
+    transport.listen(
       (answer) => this.#hear(answer),
       (reason) => this.died(`the session's worker died (${reason})`),
     );
-    line.hold(false);
-    this.ask.take = line.take;
+    transport.hold(false);
+    this.ask.take = transport.take;
   }
 
   /** Gives the worker its engine. @param {ReturnType<typeof compileFor>} compiling */
   async open(compiling) {
     const { module, threads } = await compiling;
-    const opened = this.ask('open', { module, threads, stop: this.#stop, lock: this.#line.lock });
+    const opened = this.ask('open', { module, threads, stop: this.#stop, lock: this.#transport.lock });
     const started = after(START_MS, () => this.died(`the session's worker did not start within ${START_MS / 1000} s`));
-    opened.finally(started).then(this.#line.watch, () => {}); // if it failed, what is asked next does so too
+    opened.finally(started).then(this.#transport.watch, () => {}); // if it failed, what is asked next does so too
     this.#startHelpers = async () => {
       const pool = await opened;
       if (!pool || pool.threads < 2) return;
-      const { startHelpers } = await later(() => import('./helpers.js'));
+      const { startHelpers } = await lazy(() => import('./helpers.js'));
       startHelpers({ module, ...pool }, () => openWorker(this.#workerUrl), this);
     };
   }
@@ -113,11 +113,11 @@ export class Client {
   /** Asks the first of the questions. */
   #send() {
     const [call] = this.#calls;
-    this.#line.hold(Boolean(call));
+    this.#transport.hold(Boolean(call));
     if (!call) return this.#idle();
     this.#tellStop(this.#ended ? 1 : 0);
     try {
-      this.#line.post({ id: ++this.#asked, method: call.method, args: call.args }, call.transfer);
+      this.#transport.post({ id: ++this.#asked, method: call.method, args: call.args }, call.transfer);
     } catch (error) {
       this.#settle(call).reject(
         new TrainletError('internal', `the question could not be sent: ${sentenceOf(error)}`, { cause: error }),
@@ -138,7 +138,7 @@ export class Client {
   /** @param {Answer} answer */
   #hear(answer) {
     const [call] = this.#calls;
-    if (!call || answer.id !== this.#asked) return; // of a client that has ended: the line is held until it is closed
+    if (!call || answer.id !== this.#asked) return; // of a client that has ended, whose transport is not closed yet
     this.#settle(call);
     if ('out' in answer) return call.resolve(answer.out);
     const { code, message, node } = answer.error;
@@ -169,10 +169,12 @@ export class Client {
     });
   }
 
-  /** The line to a helper, which ends with the engine's own; false where that has ended. @param {Line} line */
-  keep(line) {
-    this.#helpers.push(line);
-    if (this.#ended) line.close();
+  /**
+   * Closes the transport to a helper with the engine's own; false where that has ended. @param {Transport} transport
+   */
+  keep(transport) {
+    this.#helpers.push(transport);
+    if (this.#ended) transport.close();
     return !this.#ended;
   }
 
@@ -211,7 +213,7 @@ export class Client {
 
   /** Ends the engine's worker and its helpers. */
   async #close() {
-    await Promise.all([...this.#helpers.splice(0), this.#line].map((line) => line.close()));
+    await Promise.all([...this.#helpers.splice(0), this.#transport].map((transport) => transport.close()));
   }
 
   /** @param {string} message */
@@ -272,10 +274,10 @@ export async function withClient(options, make) {
   const making = async () => {
     client = clients.idle?.(options);
     // first, because it takes longest
-    const opening = client ? undefined : (options.worker ?? true) ? openWorker(options.workerUrl) : openHere();
+    const opening = client ? undefined : (options.worker ?? true) ? openWorker(options.workerUrl) : openInline();
     const compiling = opening && compileFor(options); // while the worker starts
     compiling?.catch(() => {}); // told below, unless the worker's own trouble comes first
-    client ??= new Client(/** @type {Line} */ (await opening), options.workerUrl);
+    client ??= new Client(/** @type {Transport} */ (await opening), options.workerUrl);
     try {
       checkSignal(signal);
       if (compiling) await client.open(compiling);

@@ -1,8 +1,8 @@
 /** Notices the end of a worker where there are no locks to tell of it, as in pages without https. */
 
-import { inTime } from '../base/timeout.js';
+import { withTimeout } from '../base/timeout.js';
 
-/** @import { Line } from './transport.js' */
+/** @import { Transport } from './transport.js' */
 
 /** While calls are open the worker is asked so often; one that is silent for so many seconds is dead. */
 const EVERY_MS = 2000;
@@ -11,11 +11,11 @@ const NO_CALL = -1;
 
 /**
  * A worker that computes hears nothing: one that it has started answers in its place, and ends with it.
- * @param {Line} line @returns {Line}
+ * @param {Transport} transport @returns {Transport}
  */
-export function withPulse(line) {
+export function withHeartbeat(transport) {
   const { port1: near, port2: far } = new MessageChannel();
-  line.post({ id: NO_CALL, method: 'pulse', args: far }, /** @type {any} */ ([far]));
+  transport.post({ id: NO_CALL, method: 'beat', args: far }, /** @type {any} */ ([far]));
   const first = beat(near); // it never comes where workers can start none
   let busy = false,
     watching = false,
@@ -24,17 +24,17 @@ export function withPulse(line) {
     if (watching) return;
     watching = true;
     try {
-      for (await first; busy; await pause()) await inTime(beat(near), SILENT_SECONDS, () => undefined);
+      for (await first; busy; await pause()) await withTimeout(beat(near), SILENT_SECONDS, () => undefined);
       watching = false;
     } catch {
       dead('it was ended from outside');
     }
   };
   return {
-    ...line,
+    ...transport,
     listen: (hear, died) => {
       dead = died;
-      line.listen(hear, died);
+      transport.listen(hear, died);
     },
     hold: (now) => {
       busy = now;
@@ -44,7 +44,7 @@ export function withPulse(line) {
       dead = () => {};
       busy = false;
       near.close();
-      line.close();
+      transport.close();
     },
   };
 }

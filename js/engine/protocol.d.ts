@@ -171,7 +171,7 @@ export interface Protocol {
   /** It helps: answered if it ever stops, with an error. */
   work: { in: void; out: void };
   /** Has a worker of this worker's answer whatever comes at the port: never answered itself. */
-  pulse: { in: MessagePort; out: void };
+  beat: { in: MessagePort; out: void };
   /** Of a model whose external data comes in pieces (`inPieces` among the settings): which these are. */
   pieces: { in: NewArtifacts; out: { location: string; name: string; offset: number; bytes: number; late: boolean }[] };
   /** Bytes of the `index`-th, `from` one of them on: all of one after the other, first those that are not late. */
@@ -304,7 +304,7 @@ export interface Protocol {
 }
 export type Method = keyof Protocol;
 export type Methods = {
-  [M in Exclude<Method, 'help' | 'work' | 'pulse'>]: (
+  [M in Exclude<Method, 'help' | 'work' | 'beat'>]: (
     args: Protocol[M]['in'],
   ) => Protocol[M]['out'] | Promise<Protocol[M]['out']>;
 };

@@ -20,7 +20,7 @@ export function serve(port, createCore = Core.create) {
   async function answer({ id, method, args }) {
     try {
       if (method === 'work') return work(); // until the worker is ended
-      if (method === 'pulse') return pulse(id, /** @type {MessagePort} */ (args));
+      if (method === 'beat') return beat(id, /** @type {MessagePort} */ (args));
       if (method === 'open' || method === 'help') await hold(/** @type {any} */ (args).lock);
       if (method === 'open') core = createCore(/** @type {any} */ (args));
       if (method === 'help') work = await createHelper(/** @type {any} */ (args));
@@ -41,8 +41,8 @@ export function serve(port, createCore = Core.create) {
  * Has another worker, which ends with this one, answer at the port.
  * @param {number} id 0 where this is the other @param {MessagePort} port
  */
-function pulse(id, port) {
-  if (id) new Worker(location.href, { type: 'module' }).postMessage({ id: 0, method: 'pulse', args: port }, [port]);
+function beat(id, port) {
+  if (id) new Worker(location.href, { type: 'module' }).postMessage({ id: 0, method: 'beat', args: port }, [port]);
   else port.onmessage = () => port.postMessage(0);
 }
 

@@ -1,9 +1,9 @@
-/** A line to the engine in this very thread, over a channel like any worker's. */
+/** The transport to an engine in this thread, over a channel like that of a worker. */
 
 import { Core } from './core.js';
 import { serve } from './serve.js';
 
-/** @import { Line } from './transport.js' */
+/** @import { Transport } from './transport.js' */
 /** @import { Port, Take } from './protocol.js' */
 /** @import { Taken } from '../base/tensor.js' */
 /** @import { TypedArray } from '../types.js' */
@@ -12,8 +12,8 @@ import { serve } from './serve.js';
 /** For how long messages may follow each other before the page has its turn. */
 const TURN_MS = 4;
 
-/** @returns {Line} */
-export function openHere() {
+/** @returns {Transport} */
+export function openInline() {
   const { near, far, ports } = channel();
   /** @type {Core | undefined} */
   let core;
@@ -22,12 +22,12 @@ export function openHere() {
     core = await Core.create(options);
     return core;
   });
-  const line = portLine(near, far, ports);
+  const transport = portTransport(near, far, ports);
   const hold = (/** @type {boolean} */ now) => {
     busy = now;
-    line.hold(now);
+    transport.hold(now);
   };
-  return { ...line, hold, take: (graph, feeds) => (busy || !core ? undefined : taken(core, graph, feeds)) };
+  return { ...transport, hold, take: (graph, feeds) => (busy || !core ? undefined : taken(core, graph, feeds)) };
 }
 
 /**
@@ -85,9 +85,9 @@ function channel() {
  * @param {Pick<MessagePort, 'postMessage' | 'onmessage' | 'close'>} near
  * @param {Pick<MessagePort, 'onmessage'>} far in this thread too, so Node holds its process for both or for none
  * @param {NodePort[]} ports
- * @returns {Line}
+ * @returns {Transport}
  */
-export function portLine(near, far, ports) {
+export function portTransport(near, far, ports) {
   return {
     post: (message, transfer) => near.postMessage(message, transfer),
     listen: (hear) => {

@@ -1,12 +1,12 @@
-/** A line to an engine in a worker thread of Node. */
+/** The transport to an engine in a worker thread of Node. */
 
 import { sentenceOf } from '../base/errors.js';
 import { locate, nodeModule } from '../base/platform.js';
 
-/** @import { Line } from './transport.js' */
+/** @import { Transport } from './transport.js' */
 
-/** @param {string | URL | undefined} url @returns {Promise<Line>} */
-export const openThread = async (url) => threadLine(await startThread(url));
+/** @param {string | URL | undefined} url @returns {Promise<Transport>} */
+export const openNodeThread = async (url) => threadTransport(await startThread(url));
 
 /** @param {string | URL | undefined} url */
 async function startThread(url) {
@@ -14,8 +14,8 @@ async function startThread(url) {
   return new Thread(url ? await locate(url) : new URL('./worker-node.js', import.meta.url), { execArgv: [] });
 }
 
-/** @param {import('node:worker_threads').Worker} thread @returns {Line} */
-function threadLine(thread) {
+/** @param {import('node:worker_threads').Worker} thread @returns {Transport} */
+function threadTransport(thread) {
   return {
     post: (message, transfer) => thread.postMessage(message, transfer),
     listen: (hear, dead) => {

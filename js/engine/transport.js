@@ -1,13 +1,13 @@
-/** The near end of a line to an engine: a worker of a page, a thread of Node, or this very thread. */
+/** Transports of messages to an engine: to a worker of a page, to a thread of Node, or within this thread. */
 
 import { sentenceOf, TrainletError } from '../base/errors.js';
-import { later } from '../base/lazy.js';
+import { lazy } from '../base/lazy.js';
 import { isNode } from '../base/platform.js';
 
 /** @import { Answer, Take } from './protocol.js' */
 
 /**
- * @typedef {object} Line
+ * @typedef {object} Transport
  * @property {(message: unknown, transfer: ArrayBuffer[]) => void} post
  * @property {(hear: (answer: Answer) => void, dead: (reason: string) => void) => void} listen
  * @property {(busy: boolean) => void} hold while busy, Node's process stays alive for it
@@ -17,16 +17,16 @@ import { isNode } from '../base/platform.js';
  * @property {() => void} [watch] once it does: tells of its death, of which a browser itself says nothing
  */
 
-/** In this thread. @returns {Promise<Line>} */
-export const openHere = async () => (await later(() => import('./transport-inline.js'))).openHere();
+/** In this thread. @returns {Promise<Transport>} */
+export const openInline = async () => (await lazy(() => import('./transport-inline.js'))).openInline();
 
-/** @param {string | URL | undefined} url @returns {Promise<Line>} */
+/** @param {string | URL | undefined} url @returns {Promise<Transport>} */
 export async function openWorker(url) {
-  if (isNode) return await (await later(() => import('./transport-node.js'))).openThread(url);
+  if (isNode) return await (await lazy(() => import('./transport-node.js'))).openNodeThread(url);
   const worker = startWorker(url);
   const lock = await lockName();
-  const line = workerLine(worker, lock);
-  return lock ? line : (await later(() => import('./heartbeat.js'))).withPulse(line);
+  const transport = workerTransport(worker, lock);
+  return lock ? transport : (await lazy(() => import('./heartbeat.js'))).withHeartbeat(transport);
 }
 
 /** @param {string | URL | undefined} url */
@@ -50,8 +50,8 @@ async function lockName() {
   }
 }
 
-/** @param {Worker} worker @param {string} [lock] @returns {Line} */
-function workerLine(worker, lock) {
+/** @param {Worker} worker @param {string} [lock] @returns {Transport} */
+function workerTransport(worker, lock) {
   let dead = (/** @type {string} */ _reason) => {};
   return {
     post: (message, transfer) => worker.postMessage(message, transfer),

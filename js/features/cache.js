@@ -2,16 +2,16 @@
 
 import { checkKeys, checkWhole, invalid, nameOf, TrainletError } from '../base/errors.js';
 import { check } from '../base/tensor.js';
-import { inTime } from '../base/timeout.js';
+import { withTimeout } from '../base/timeout.js';
 import { contentsOf } from '../storage/content-hash.js';
 import { guard, openBackend } from '../storage/versions.js';
-import { storedFeatures } from './gather.js';
+import { gatherFeatures } from './gather.js';
 import { isPack, NAME, newName, packsFor, rowsIn, Shelf, sameOutputs } from './pack.js';
 
 /** @import { FeatureStoreOptions, TensorLike } from '../types.js' */
 /** @import { Ask } from '../engine/protocol.js' */
 /** @import { Wanted } from './compute.js' */
-/** @import { How } from './gather.js' */
+/** @import { GatherOptions } from './gather.js' */
 /** @import { Backend } from '../storage/versions.js' */
 /** @import { Listed, Output, Pack } from './pack.js' */
 
@@ -31,7 +31,7 @@ const DAY_MS = 24 * 3600 * 1000;
 const PATIENCE = 5;
 
 /** @param {FeatureStoreOptions} options */
-export async function openKept(options) {
+export async function openFeatureCache(options) {
   checkKeys('FeatureStore.open', options, FEATURE_STORE_KEYS);
   const { name = 'features', directory, maxBytes = MOST.maxBytes, maxMemoryBytes = MOST.maxMemoryBytes } = options;
   if (typeof name !== 'string' || !/^[\w-]{1,100}$/.test(name))
@@ -48,10 +48,10 @@ export async function openKept(options) {
     { directory: typeof directory === 'string' && directory ? `${directory}/${name}` : directory },
     usual,
   );
-  return new KeptFeatures(backend, { maxBytes, maxMemoryBytes });
+  return new FeatureCache(backend, { maxBytes, maxMemoryBytes });
 }
 
-export class KeptFeatures {
+export class FeatureCache {
   #backend;
   #most;
   /** Used last comes last; `stored`: the storage has it too. @type {Map<string, Pack & { stored: boolean }>} */
@@ -81,10 +81,10 @@ export class KeptFeatures {
 
   /**
    * Features of examples, those that are here and those that must be computed.
-   * @param {Ask} ask @param {Wanted} examples @param {readonly string[]} values names @param {How} how
+   * @param {Ask} ask @param {Wanted} examples @param {readonly string[]} values names @param {GatherOptions} how
    */
   gather(ask, examples, values, how) {
-    return storedFeatures(this, ask, examples, values, how);
+    return gatherFeatures(this, ask, examples, values, how);
   }
 
   /** The stored features of a network; `error` explains why some may be missing. @param {string} base */
@@ -112,7 +112,7 @@ export class KeptFeatures {
     if (known) this.#remember(name, known);
     if (known || inMemory) return known && { pack: known, fromMemory: true };
     const reading = this.#backend.read(name, { version, bytes: size, savedAt: new Date(used) });
-    const found = await inTime(reading, PATIENCE + size / 1e6, silent);
+    const found = await withTimeout(reading, PATIENCE + size / 1e6, silent);
     const pack = found && typeof found !== 'string' && { ...found.meta, bytes: found.bytes };
     if (isPack(pack)) this.#remember(name, { ...pack, stored: true });
     else if (found) await this.drop([name]).catch(() => {});
@@ -301,8 +301,8 @@ export class KeptFeatures {
   }
 
   /**
-   * Replaces a pack by one of its other rows; if that fails, or a damaged pack does not tell its rows, they are computed
-   * again.
+   * Replaces a pack by one of its other rows; if that fails, or a damaged pack does not tell its rows, they are
+   * computed again.
    * @param {Listed} listed @param {Set<string>} contents
    */
   async #keepOthers(listed, contents) {
@@ -344,7 +344,7 @@ export class KeptFeatures {
 
   /** Lists our packs in the storage that are visibly whole. @returns {Promise<Listed[]>} */
   async #list() {
-    const all = await inTime(this.#backend.list(), PATIENCE, silent);
+    const all = await withTimeout(this.#backend.list(), PATIENCE, silent);
     const used = /** @type {any} */ (all.find(({ name }) => name === USED)?.meta?.used);
     const pending = new Set(all.flatMap(({ name, meta }) => (name.startsWith(PENDING) ? noted(meta) : [])));
     return all.flatMap(({ name, version, bytes, savedAt, meta }) => {

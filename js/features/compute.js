@@ -32,23 +32,23 @@ const [BATCH, BATCH_BYTES, FEWER] = [8, 2 ** 20, 4];
  * @property {(rows: Uint32Array, room?: PackedFeeds) => PackedFeeds} feedsOf `room`: where as many were before
  * @property {Reader['rows']} [views] of those side by side
  * @property {number} inputBytes
- * @typedef {object} How
+ * @typedef {object} FeatureOptions
  * @property {number} limit bytes
  * @property {FeatureStore} [store] that has them, or is to have them
  * @property {readonly string[]} [labels] names of what says nothing of what an example is
  * @property {() => Promise<boolean>} [rest] between batches, whether to give up
  * @property {() => boolean} [isAsFrozen] no weight that they depend on was set meanwhile
  * @property {boolean} [evaluation] the reader is of what is evaluated
- * @typedef {NonNullable<History['features']>} Told
+ * @typedef {NonNullable<History['features']>} FeatureReport
  */
 
 /**
  * @param {Ask} ask
  * @param {Reader} reader
  * @param {FitOptions} options
- * @param {How} how
- * @returns {Promise<{ reader: Reader, features: Told, saved?: Found['saved'] } | undefined>} undefined: there are no
- * features, or they cannot be kept
+ * @param {FeatureOptions} how
+ * @returns {Promise<{ reader: Reader, features: FeatureReport, saved?: Found['saved'] } | undefined>} undefined: there
+ * are no features, or they cannot be kept
  */
 export async function featuresOf(ask, reader, options, how) {
   const { examples, feedsOf, rows: views, bytes: inputBytes = 0, exchange } = reader;
@@ -94,7 +94,7 @@ export async function namesOf(ask) {
  * In two batches of one size at least, for which one program does. The last has some examples once more, beside others:
  * where the layers mix the examples of a batch, these are another then, and nothing is kept.
  * @param {Ask} ask @param {Wanted} of @param {Pick<FitOptions, 'signal' | 'onFeatures'>} options
- * @param {Pick<How, 'limit' | 'rest'>} how
+ * @param {Pick<FeatureOptions, 'limit' | 'rest'>} how
  * @returns {Promise<[string, Tensor][] | undefined>}
  */
 export async function compute(ask, of, { signal, onFeatures }, { limit, rest }) {

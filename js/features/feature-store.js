@@ -1,8 +1,8 @@
 /** The store of features as pages hold it; what it does is loaded when one is opened. */
 
-import { later } from '../base/lazy.js';
+import { lazy } from '../base/lazy.js';
 
-/** @import { KeptFeatures } from './cache.js' */
+/** @import { FeatureCache } from './cache.js' */
 /** @import { FeatureStoreOptions, TensorLike } from '../types.js' */
 
 export class FeatureStore {
@@ -10,39 +10,39 @@ export class FeatureStore {
     return 'FeatureStore';
   }
 
-  #kept;
+  #cache;
 
-  /** @param {KeptFeatures} kept */
-  constructor(kept) {
-    this.#kept = kept;
+  /** @param {FeatureCache} cache */
+  constructor(cache) {
+    this.#cache = cache;
   }
 
   /** @param {FeatureStoreOptions} [options] */
   static async open(options = {}) {
-    const { openKept } = await later(() => import('./cache.js'));
-    return new FeatureStore(await openKept(options));
+    const { openFeatureCache } = await lazy(() => import('./cache.js'));
+    return new FeatureStore(await openFeatureCache(options));
   }
 
-  /** For fit and fineTune. @type {KeptFeatures['gather']} */
+  /** For fit and fineTune. @type {FeatureCache['gather']} */
   gather(...wanted) {
-    return this.#kept.gather(...wanted);
+    return this.#cache.gather(...wanted);
   }
 
   /** @param {Readonly<Record<string, TensorLike>>} inputs */
   has(inputs) {
-    return this.#kept.has(inputs);
+    return this.#cache.has(inputs);
   }
 
   /** @param {Readonly<Record<string, TensorLike>>} inputs */
   delete(inputs) {
-    return this.#kept.delete(inputs);
+    return this.#cache.delete(inputs);
   }
 
   total() {
-    return this.#kept.total();
+    return this.#cache.total();
   }
 
   clear() {
-    return this.#kept.clear();
+    return this.#cache.clear();
   }
 }

@@ -13,12 +13,12 @@ import { bytesOfRow, sameOutputs } from './pack.js';
 /** @import { FeatureEvent, FeatureOrigins, NumberType, TypedArray } from '../types.js' */
 /** @import { Ask, PackedFeeds } from '../engine/protocol.js' */
 /** @import { Batches, Reader } from '../data/dataset.js' */
-/** @import { KeptFeatures } from './cache.js' */
+/** @import { FeatureCache } from './cache.js' */
 /** @import { Output, Shelf } from './pack.js' */
 /** @import { Wanted } from './compute.js' */
 
 /**
- * @typedef {object} How
+ * @typedef {object} GatherOptions
  * @property {number} limit bytes of memory
  * @property {readonly string[]} [labels] names of feeds that say nothing of what an example is
  * @property {boolean} [streams] what is more may be read from the store
@@ -39,12 +39,12 @@ import { bytesOfRow, sameOutputs } from './pack.js';
 const AT_ONCE = 2 ** 20;
 
 /**
- * @param {KeptFeatures} kept @param {Ask} ask @param {Wanted} examples @param {readonly string[]} values names
- * @param {How} how
+ * @param {FeatureCache} cache @param {Ask} ask @param {Wanted} examples @param {readonly string[]} values names
+ * @param {GatherOptions} how
  * @returns {Promise<Found | undefined>} undefined: they cannot be stored, or not be kept at all
  */
-export async function storedFeatures(kept, ask, examples, values, how) {
-  const since = kept.deletions;
+export async function gatherFeatures(cache, ask, examples, values, how) {
+  const since = cache.deletions;
   const base = await baseOf(ask, values, batchOf(examples));
   if (!base) return undefined;
   /** @type {string[]} */
@@ -54,12 +54,12 @@ export async function storedFeatures(kept, ask, examples, values, how) {
     contents.push(await contentIn(examples.feedsOf(Uint32Array.of(i)), how.labels ?? []));
   }
   const gather = async (/** @type {Shelf} */ shelf) =>
-    await new Gathering(kept, ask, examples, how, { base, contents, since }, shelf).run();
-  const shelf = await kept.shelf(base);
+    await new Gathering(cache, ask, examples, how, { base, contents, since }, shelf).run();
+  const shelf = await cache.shelf(base);
   const made = await gather(shelf);
   if (made !== 'others') return made;
   await shelf.drop(); // of another engine, or damaged and whole by their checksum
-  const anew = await gather(await kept.shelf(base));
+  const anew = await gather(await cache.shelf(base));
   return anew === 'others' ? undefined : anew;
 }
 
@@ -81,7 +81,7 @@ async function baseOf(ask, values, batch) {
 
 /** One look for the features of examples. */
 class Gathering {
-  #kept;
+  #cache;
   #ask;
   #examples;
   #how;
@@ -105,11 +105,11 @@ class Gathering {
   #origins = { computed: 0, fromMemory: 0, fromStorage: 0 };
 
   /**
-   * @param {KeptFeatures} kept @param {Ask} ask @param {Wanted} examples @param {How} how
+   * @param {FeatureCache} cache @param {Ask} ask @param {Wanted} examples @param {GatherOptions} how
    * @param {{ base: string, contents: string[], since: number }} keys @param {Shelf} shelf
    */
-  constructor(kept, ask, examples, how, { base, contents, since }, shelf) {
-    this.#kept = kept;
+  constructor(cache, ask, examples, how, { base, contents, since }, shelf) {
+    this.#cache = cache;
     this.#ask = ask;
     this.#examples = examples;
     this.#how = how;
@@ -246,7 +246,7 @@ class Gathering {
   async #makeRoom(stay, isLast) {
     const { streams } = this.#how;
     const each = bytesOfRow(/** @type {Output[]} */ (this.#outputs));
-    if (!streams || each * this.#places.size > this.#kept.maxBytes || !this.#isAsFrozen) return false;
+    if (!streams || each * this.#places.size > this.#cache.maxBytes || !this.#isAsFrozen) return false;
     if (isLast || each * this.#fresh.size < AT_ONCE) return true;
     const error = await this.#save([]);
     for (const content of this.#fresh.keys()) if (!stay.has(content)) this.#rows.delete(content);
@@ -259,8 +259,8 @@ class Gathering {
     const outputs = /** @type {Output[]} */ (this.#outputs);
     const staying = this.#fits ? used : this.#shelf.packs.map(({ name }) => name);
     const how = { since: this.#since, staying, failed: this.#shelf.error };
-    const failed = this.#fresh.size ? await this.#kept.save(this.#base, outputs, this.#fresh, how) : how.failed;
-    if (!failed && used.length) await this.#kept.touch(used);
+    const failed = this.#fresh.size ? await this.#cache.save(this.#base, outputs, this.#fresh, how) : how.failed;
+    if (!failed && used.length) await this.#cache.touch(used);
     return failed;
   }
 
@@ -274,7 +274,7 @@ class Gathering {
 
   async #stream() {
     const [outputs, contents] = [/** @type {Output[]} */ (this.#outputs), this.#contents];
-    const shelf = await this.#kept.shelf(this.#base);
+    const shelf = await this.#cache.shelf(this.#base);
     return (/** @type {Reader} */ whole, /** @type {Reader} */ bare) => ({
       ...whole,
       read: (/** @type {Uint32Array | undefined} */ order, /** @type {number} */ from) =>

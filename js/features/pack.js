@@ -6,7 +6,7 @@ import { CONTENT } from '../storage/content-hash.js';
 
 /** @import { NumberType } from '../types.js' */
 /** @import { TrainletError } from '../base/errors.js' */
-/** @import { KeptFeatures } from './cache.js' */
+/** @import { FeatureCache } from './cache.js' */
 
 /*
  * A pack is BASE-RANDOM, where BASE is a hash of the network below the features:
@@ -93,16 +93,16 @@ const largest = (most) => Math.min(LARGEST, most * SHARE);
 
 /** The features of one network. */
 export class Shelf {
-  #kept;
+  #cache;
   #base;
   packs;
   error;
   /** @type {Map<string, Listed>} */
   #places = new Map();
 
-  /** @param {KeptFeatures} kept @param {string} base @param {Listed[]} all @param {TrainletError} [error] */
-  constructor(kept, base, all, error) {
-    this.#kept = kept;
+  /** @param {FeatureCache} cache @param {string} base @param {Listed[]} all @param {TrainletError} [error] */
+  constructor(cache, base, all, error) {
+    this.#cache = cache;
     this.#base = base;
     this.error = error;
     const own = all.filter(({ name, rows }) => name.startsWith(base) && rows.length);
@@ -118,7 +118,7 @@ export class Shelf {
   /** Another writer may have joined to others what was listed. */
   async #listAgain() {
     const { outputs } = this;
-    const { packs, error } = await this.#kept.shelf(this.#base);
+    const { packs, error } = await this.#cache.shelf(this.#base);
     this.packs = packs.filter((pack) => outputs && sameOutputs(pack.outputs, outputs));
     this.error = error;
     this.#place();
@@ -135,7 +135,7 @@ export class Shelf {
 
   /** One that others are to be added to, rather than that there be many. @param {Listed} pack */
   isSmall({ bytes }) {
-    return bytes.length < largest(this.#kept.maxBytes) / 2;
+    return bytes.length < largest(this.#cache.maxBytes) / 2;
   }
 
   /**
@@ -174,7 +174,7 @@ export class Shelf {
   /** @param {Listed} listed */
   async #load(listed) {
     try {
-      return await this.#kept.load(listed, Boolean(this.error));
+      return await this.#cache.load(listed, Boolean(this.error));
     } catch (error) {
       this.error = /** @type {TrainletError} */ (error);
       return undefined;
@@ -188,6 +188,6 @@ export class Shelf {
 
   /** They are not what the network gives. */
   drop() {
-    return this.#kept.drop(this.packs.map(({ name }) => name)).catch(() => {});
+    return this.#cache.drop(this.packs.map(({ name }) => name)).catch(() => {});
   }
 }

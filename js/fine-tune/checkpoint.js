@@ -4,7 +4,7 @@ import { checksum } from '../base/checksum.js';
 import { checkKeys, invalid, nameOf, TrainletError } from '../base/errors.js';
 import { bytesOf } from '../base/tensor.js';
 import { fingerprintOf } from '../data/fingerprint.js';
-import { saveInTime } from '../fit/autosave.js';
+import { saveWithTimeout } from '../fit/autosave.js';
 import { CHECKPOINT_KEYS, checkCheckpoint } from '../fit/options.js';
 
 /** @import { FineTuneOptions, FitOptions, TypedArray } from '../types.js' */
@@ -93,7 +93,7 @@ export class TuningCheckpoint {
     const { store, name } = this.#wish;
     try {
       const bytes = await session.saveCheckpoint();
-      return { version: await saveInTime(store, name, bytes, { fineTune: { key: this.key } }, signal) };
+      return { version: await saveWithTimeout(store, name, bytes, { fineTune: { key: this.key } }, signal) };
     } catch (error) {
       if (error instanceof TrainletError) return { error };
       throw error;

@@ -5,7 +5,7 @@
 
 import { generateArtifacts, parametersOf } from '../artifacts/index.js';
 import { checkKeys, checkSignal, checkWhole, invalid, nameOf } from '../base/errors.js';
-import { later } from '../base/lazy.js';
+import { lazy } from '../base/lazy.js';
 import { checkListeners, needSignal, ownOptions } from '../base/own-options.js';
 import { classesOf, examplesOf, fed, ownClasses, replayOf, split } from '../data/labelled-examples.js';
 import { SHARED } from '../features/compute.js';
@@ -185,7 +185,7 @@ class Tuning {
     const how = { signal, cacheFeatures, onFeatures: this.#tell };
     const isOff = augment || cacheFeatures === false;
     this.#shared = isOff ? undefined : await SharedFeatures.of(this.session, sets, how);
-    const { initializeHead } = await later(() => import('../session/head.js'));
+    const { initializeHead } = await lazy(() => import('../session/head.js'));
     const { head } = /** @type {GraphInfo} */ (this.session[INSIDE].info.eval);
     const known = (/** @type {string} */ name) => this.#shared?.rowsOf(whole, name)?.slice(0, train.labels.length);
     await initializeHead(this.session, namesIn(head), fed(train), known, signal);
@@ -208,7 +208,7 @@ class Tuning {
 
   /** @param {Examples} heldOut */
   async #calibrate(heldOut) {
-    const { calibrate } = await later(() => import('../session/calibration.js'));
+    const { calibrate } = await lazy(() => import('../session/calibration.js'));
     const { unknown, signal } = this.#options;
     const scores = await this.#shared?.scoresOf(this.session, heldOut, signal);
     const { info } = this.session[INSIDE];

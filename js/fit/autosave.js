@@ -1,7 +1,7 @@
 /** The checkpoints of a fit: when one is due, what becomes of one that fails, and the last. */
 
 import { sentenceOf, TrainletError } from '../base/errors.js';
-import { inTime } from '../base/timeout.js';
+import { withTimeout } from '../base/timeout.js';
 import { unlessAborted } from '../base/unless-aborted.js';
 import { whenLeft } from './page-hidden.js';
 
@@ -152,7 +152,7 @@ export class Autosave {
     try {
       const format = base ? 'trainlet' : 'adapters';
       const bytes = await this.#ask('save', { optimizerState: true, format, fit: this.#position.text });
-      await saveInTime(store, name, bytes, { ...meta }, this.#signal);
+      await saveWithTimeout(store, name, bytes, { ...meta }, this.#signal);
       return undefined;
     } catch (error) {
       if (!(error instanceof TrainletError)) throw error;
@@ -167,10 +167,10 @@ export class Autosave {
  * @param {{ save: (name: string, bytes: Uint8Array, meta?: Record<string, unknown>) => Promise<number> }} store
  * @param {string} name @param {Uint8Array} bytes @param {Record<string, unknown>} meta @param {AbortSignal} [signal]
  */
-export async function saveInTime(store, name, bytes, meta, signal) {
+export async function saveWithTimeout(store, name, bytes, meta, signal) {
   const seconds = () => (signal?.aborted ? ABORTED_PATIENCE : PATIENCE) + Math.round(bytes.length / BYTES_A_SECOND);
   try {
-    return await inTime(
+    return await withTimeout(
       store.save(name, bytes, meta),
       seconds,
       () => new TrainletError('store-failed', `the store has not answered for ${seconds()} seconds`),

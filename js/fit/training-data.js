@@ -5,7 +5,7 @@ import { featuresOf, SHARED, wishOf } from '../features/compute.js';
 
 /** @import { FeatureOrigins, FitOptions, History } from '../types.js' */
 /** @import { TrainletError } from '../base/errors.js' */
-/** @import { How, Told } from '../features/compute.js' */
+/** @import { FeatureOptions, FeatureReport } from '../features/compute.js' */
 /** @import { FitPosition } from './position.js' */
 /** @import { Ask } from '../engine/protocol.js' */
 /** @import { Batches, Reader } from '../data/dataset.js' */
@@ -95,8 +95,8 @@ export class TrainingData {
 
   /**
    * Caches the features of the validation data too, if there is room; the report then covers both.
-   * @param {Ask} ask @param {FitOptions} options @param {Told} before @param {How} how
-   * @returns {Promise<Partial<Told> | undefined>}
+   * @param {Ask} ask @param {FitOptions} options @param {FeatureReport} before @param {FeatureOptions} how
+   * @returns {Promise<Partial<FeatureReport> | undefined>}
    */
   async #keepEvaluated(ask, options, { bytes, ms, store }, how) {
     const held = this.#heldOut;

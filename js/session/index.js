@@ -1,7 +1,7 @@
 /** The sessions as pages import them. Their methods are loaded while the engine is: nobody can call them before. */
 
 import { invalid } from '../base/errors.js';
-import { later } from '../base/lazy.js';
+import { lazy } from '../base/lazy.js';
 import { checkEngineOptions } from '../engine/options.js';
 import { INSIDE, ORT_OPTIONS, open, PART_NAMES, sourcesOf } from './open.js';
 
@@ -12,7 +12,7 @@ import { INSIDE, ORT_OPTIONS, open, PART_NAMES, sourcesOf } from './open.js';
  */
 
 function loadMethods() {
-  const loading = later(() => import('./methods.js'));
+  const loading = lazy(() => import('./methods.js'));
   loading.catch(() => {}); // told when it is awaited
   return loading;
 }

@@ -1,6 +1,6 @@
 /** The session that only infers. */
 
-import { later } from '../base/lazy.js';
+import { lazy } from '../base/lazy.js';
 import { endProfiling, INSIDE, names, namesIn } from './open.js';
 import { runGraph } from './run.js';
 
@@ -12,7 +12,7 @@ import { runGraph } from './run.js';
 export async function createInference(client, { info }) {
   const graph = /** @type {GraphInfo} */ (info.model);
   const maps = [...graph.inputs, ...graph.outputs].some(({ map }) => map)
-    ? await later(() => import('./maps.js'))
+    ? await lazy(() => import('./maps.js'))
     : undefined;
   return new InferenceSession(client, info, maps);
 }

@@ -2,7 +2,7 @@
 
 import { askedAt } from '../base/call-site.js';
 import { checkKeys, checkWhole, invalid, nameOf } from '../base/errors.js';
-import { later } from '../base/lazy.js';
+import { lazy } from '../base/lazy.js';
 import { bind, check, pack, Tensor } from '../base/tensor.js';
 import { endProfiling, INSIDE, names, namesIn } from './open.js';
 import { PropertyBag } from './properties.js';
@@ -23,9 +23,9 @@ export const GROUP_KEYS = /** @type {const} */ (['params', 'lrScale', 'weightDec
 
 /** @param {Client} client @param {Protocol['load']['out']} loaded */
 export async function createTraining(client, loaded) {
-  const outside = loaded.info.outside ? await later(() => import('./external-loss.js')) : undefined;
-  const module = loaded.fit ? await later(() => import('../fit/position.js')) : undefined;
-  const adapter = loaded.info.adapters ? await later(() => import('../adapters/adapter.js')) : undefined;
+  const outside = loaded.info.outside ? await lazy(() => import('./external-loss.js')) : undefined;
+  const module = loaded.fit ? await lazy(() => import('../fit/position.js')) : undefined;
+  const adapter = loaded.info.adapters ? await lazy(() => import('../adapters/adapter.js')) : undefined;
   const position = module && new module.FitPosition(loaded.fit);
   return new TrainingSession(client, loaded, outside, position, adapter?.lending);
 }
@@ -200,23 +200,23 @@ export class TrainingSession {
     const how = { own: this.#info.predict, keys: PREDICT_OPTIONS };
     const outputs = await runGraph(this.#lent(asked?.adapter), 'eval', this.#eval(), feeds, fetches, options, how);
     if (![asked?.labels, asked?.probabilities].includes(true)) return outputs;
-    const { withLabels } = await later(() => import('../data/predicted-labels.js'));
+    const { withLabels } = await lazy(() => import('../data/predicted-labels.js'));
     return withLabels(outputs, this.#info, this, asked);
   }
 
   /** @param {{ inputs: Feeds, labels?: Feeds }} data */
   async initializeHead(data) {
-    return await (await later(() => import('./head.js'))).initializeHead(this, namesIn(this.#eval().head), data);
+    return await (await lazy(() => import('./head.js'))).initializeHead(this, namesIn(this.#eval().head), data);
   }
 
   /** @param {{ inputs: Feeds, labels: Feeds }} data @param {CalibrateOptions} [options] */
   async calibrate(data, options) {
-    return await (await later(() => import('./calibration.js'))).calibrate(this, this.#info, data, options);
+    return await (await lazy(() => import('./calibration.js'))).calibrate(this, this.#info, data, options);
   }
 
   /** @param {[name: string, newClasses: readonly string[], options?: ExtendOptions]} args */
   async extendOutput(...args) {
-    return await (await later(() => import('./extend.js'))).extendOutput(this, this.#ask, this.#info, ...args);
+    return await (await lazy(() => import('./extend.js'))).extendOutput(this, this.#ask, this.#info, ...args);
   }
 
   /** @param {[options?: ExportAdapterOptions]} args @returns {Promise<any>} */
@@ -254,7 +254,7 @@ export class TrainingSession {
   /** @param {AdapterMethod} method @param {any[]} args */
   async #adapt(method, args) {
     const { lora } = this.#eval();
-    const act = (await later(() => import('../adapters/adapter.js')))[method];
+    const act = (await lazy(() => import('../adapters/adapter.js')))[method];
     const inside = {
       ...this[INSIDE],
       lora,
@@ -342,7 +342,7 @@ export class TrainingSession {
     const adapters = ['separate', 'merged', 'inputs'].indexOf(way);
     const asked = { outputs, trainingInfo, types: format === 'ort', ema, adapters };
     const model = await this.#ask('export', asked, [], signal);
-    return format ? (await later(() => import('../formats/ort-model.js'))).inFormat(model, options) : model;
+    return format ? (await lazy(() => import('../formats/ort-model.js'))).inFormat(model, options) : model;
   }
 
   /** @param {{ signal?: AbortSignal }} [options] */
@@ -381,7 +381,7 @@ export class TrainingSession {
 }
 
 /** The methods that read data sets. */
-const withData = () => later(() => import('../fit/fit.js'));
+const withData = () => lazy(() => import('../fit/fit.js'));
 
 /** @param {string} part */
 const without = (part) => invalid(`the session was made without an ${part}, which this needs`);

@@ -3,4 +3,4 @@
 export const Folder = undefined;
 export const contentOf = undefined;
 export const fileOf = undefined;
-export const openThread = undefined;
+export const openNodeThread = undefined;

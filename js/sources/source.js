@@ -1,7 +1,7 @@
 /** Reads bytes from wherever a user has them: a URL, a path, memory, a blob, a response or the checkpoint store. */
 
 import { checkSignal, nameOf, sentenceOf, TrainletError } from '../base/errors.js';
-import { later } from '../base/lazy.js';
+import { lazy } from '../base/lazy.js';
 import { isNode, locate } from '../base/platform.js';
 import { checkLength } from './length.js';
 
@@ -23,7 +23,7 @@ export async function readSource(name, source, { signal, onProgress, integrity =
     const bytes = await read(source, progress, signal);
     if (!bytes) throw new Error(`expected a URL, a path, bytes, a Blob or a Response, not ${nameOf(source)}`);
     const hash = integrity[name];
-    if (hash !== undefined) await (await later(() => import('./integrity.js'))).checkIntegrity(name, bytes, hash);
+    if (hash !== undefined) await (await lazy(() => import('./integrity.js'))).checkIntegrity(name, bytes, hash);
     return bytes;
   } catch (error) {
     checkSignal(signal);
@@ -71,10 +71,10 @@ async function read(source, progress, signal) {
   if (source instanceof Blob) return new Uint8Array(await source.arrayBuffer());
   if (source instanceof Response) return await readResponse(source, progress);
   if (typeof source === 'string' && source.startsWith('indexeddb:'))
-    return await (await later(() => import('../storage/versions.js'))).readStored(source);
+    return await (await lazy(() => import('../storage/versions.js'))).readStored(source);
   if (typeof source !== 'string' && !(source instanceof URL)) return undefined;
   const url = await locate(source);
-  if (isNode && url.protocol === 'file:') return await (await later(() => import('./file.js'))).fileOf(url, signal);
+  if (isNode && url.protocol === 'file:') return await (await lazy(() => import('./file.js'))).fileOf(url, signal);
   return await readResponse(await fetch(url, { signal }), progress);
 }
 

@@ -1,6 +1,6 @@
 /** The store of checkpoints as pages hold it; what it does is loaded when one is opened. */
 
-import { later } from '../base/lazy.js';
+import { lazy } from '../base/lazy.js';
 
 /** @import { Versions } from './versions.js' */
 
@@ -18,7 +18,7 @@ export class CheckpointStore {
 
   /** @param {{ database?: string, directory?: string, keep?: number }} [options] */
   static async open(options = {}) {
-    const { openVersions } = await later(() => import('./versions.js'));
+    const { openVersions } = await lazy(() => import('./versions.js'));
     return new CheckpointStore(await openVersions(options));
   }
 

@@ -4,7 +4,7 @@
  */
 
 import { checksum, isSame } from '../base/checksum.js';
-import { inTime } from '../base/timeout.js';
+import { withTimeout } from '../base/timeout.js';
 import { superfluous } from './keep.js';
 
 /** @import { Backend, Stored, Version } from './versions.js' */
@@ -62,7 +62,7 @@ class Connection {
     const attempt = async () => work(await this.#begin(mode, time));
     const trying = attempt().catch((error) => (error.name === 'AbortError' ? attempt() : Promise.reject(error)));
     const seconds = PATIENCE + Math.ceil(size / BYTES_A_SECOND);
-    return await inTime(trying, seconds, () => {
+    return await withTimeout(trying, seconds, () => {
       time.up = true;
       this.#leave(this.#current);
       return new Error(`the storage did not answer within ${seconds} s; what was asked of it may still be done`);

@@ -1,6 +1,6 @@
 /** The store of samples as pages hold it; what it does is loaded when one is opened. */
 
-import { later } from '../base/lazy.js';
+import { lazy } from '../base/lazy.js';
 
 /** @import { Samples } from './samples.js' */
 /** @import { Sample, SampleStoreOptions } from '../types.js' */
@@ -19,7 +19,7 @@ export class SampleStore {
 
   /** @param {SampleStoreOptions} [options] */
   static async open(options = {}) {
-    const { openSamples } = await later(() => import('./samples.js'));
+    const { openSamples } = await lazy(() => import('./samples.js'));
     return new SampleStore(await openSamples(options));
   }
 

@@ -1,9 +1,9 @@
 /** The public functions for language models; their code is loaded on the first call. */
 
-import { later } from '../base/lazy.js';
+import { lazy } from '../base/lazy.js';
 import { INSIDE } from '../session/open.js';
 
-const language = () => later(() => import('./language.js'));
+const language = () => lazy(() => import('./language.js'));
 
 /** @type {typeof import('../types.js').generate} */
 export const generate = async (session, ids, options) =>

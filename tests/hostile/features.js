@@ -2,7 +2,7 @@
 import { mkdir, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { KeptFeatures } from '../../js/features/cache.js';
+import { FeatureCache } from '../../js/features/cache.js';
 import { FeatureStore, generateArtifacts, Tensor, TrainingSession } from '../../js/index.js';
 import { seal, unseal } from '../../js/storage/envelope.js';
 import { memoryRoom } from './memory.js';
@@ -70,7 +70,7 @@ export async function featureTargets(folder) {
 
 /** Stores what a network gives that gives its input, in a room without an engine. @param {any} room */
 export async function gatherIn(room) {
-  const kept = new KeptFeatures(room, { maxBytes: 2 ** 20, maxMemoryBytes: 2 ** 20 });
+  const kept = new FeatureCache(room, { maxBytes: 2 ** 20, maxMemoryBytes: 2 ** 20 });
   const { tensors, saved } = await kept.gather(ask, { examples: 2, feedsOf, inputBytes: 16 }, ['same'], { limit: 1e6 });
   await saved;
   const features = tensors.map(([name, { type, dims, data }]) => `${name} ${type} [${dims}] ${data}`).join();

@@ -7,7 +7,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { setImmediate } from 'node:timers/promises';
 import { Tensor } from '../../js/base/tensor.js';
-import { KeptFeatures } from '../../js/features/cache.js';
+import { FeatureCache } from '../../js/features/cache.js';
 import { contentsOf } from '../../js/storage/content-hash.js';
 
 const BASE = '0123456789abcdef'.repeat(2);
@@ -70,7 +70,7 @@ const found = async (tab, ...numbers) => {
 async function race(seed, writes) {
   const random = randomOf(seed);
   const room = roomOf(random);
-  const [one, two, three, reader] = [0, 1, 2, 3].map(() => new KeptFeatures(room, limits));
+  const [one, two, three, reader] = [0, 1, 2, 3].map(() => new FeatureCache(room, limits));
   await save(one, 1, 2, 3);
   let isOver = false;
   const lost = [];
@@ -85,7 +85,7 @@ async function race(seed, writes) {
   await Promise.all(writes(one, two, three));
   isOver = true;
   await reading;
-  return { lost, has: async (i) => await new KeptFeatures(room, limits).has(inputsOf(i)) };
+  return { lost, has: async (i) => await new FeatureCache(room, limits).has(inputsOf(i)) };
 }
 
 const PAIRS = {
@@ -134,7 +134,7 @@ for (const [name, [writes, { there, gone }]] of Object.entries(PAIRS)) {
 test('what was there when a tab cleared the store is gone, whatever another saves meanwhile', async () => {
   for (let seed = 1; seed <= ROUNDS; seed++) {
     const room = roomOf(randomOf(seed));
-    const [one, two] = [0, 1].map(() => new KeptFeatures(room, limits));
+    const [one, two] = [0, 1].map(() => new FeatureCache(room, limits));
     await save(one, 1, 2, 3);
     await Promise.all([one.clear(), save(two, 4)]);
     for (const i of [1, 2, 3]) assert.equal(await one.has(inputsOf(i)), false, `race ${seed}`);
@@ -143,7 +143,7 @@ test('what was there when a tab cleared the store is gone, whatever another save
 
 test('a pack whose writer was killed before it counted brings nothing back', async () => {
   const room = roomOf(randomOf(1));
-  const tab = new KeptFeatures(room, limits);
+  const tab = new FeatureCache(room, limits);
   await save(tab, 1, 2, 3);
   const [joined] = await room.list();
   await tab.delete(inputsOf(1));

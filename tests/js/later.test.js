@@ -3,11 +3,11 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { TrainletError } from '../../js/base/errors.js';
-import { later } from '../../js/base/lazy.js';
+import { lazy } from '../../js/base/lazy.js';
 
 test('what could not be loaded is a sentence with a code, and its cause', async () => {
   const cause = new TypeError('Failed to fetch dynamically imported module: https://page/fit.js');
-  const error = await later(() => Promise.reject(cause)).then(assert.fail, (reason) => reason);
+  const error = await lazy(() => Promise.reject(cause)).then(assert.fail, (reason) => reason);
   assert.ok(error instanceof TrainletError);
   assert.equal(error.code, 'source-unreadable');
   assert.equal(error.cause, cause);
@@ -15,5 +15,5 @@ test('what could not be loaded is a sentence with a code, and its cause', async 
 });
 
 test('what was loaded is given', async () => {
-  assert.equal((await later(() => import('../../js/fit/fit.js'))).fit.name, 'fit');
+  assert.equal((await lazy(() => import('../../js/fit/fit.js'))).fit.name, 'fit');
 });

@@ -8,7 +8,7 @@ import { promisify } from 'node:util';
 import { TrainletError } from '../../js/base/errors.js';
 import { Client } from '../../js/engine/client.js';
 import { serve } from '../../js/engine/serve.js';
-import { portLine } from '../../js/engine/transport-inline.js';
+import { portTransport } from '../../js/engine/transport-inline.js';
 import { TrainingSession } from '../../js/session/index.js';
 import { examples, FakeEngine } from './fake-engine.js';
 
@@ -25,7 +25,7 @@ const is =
 async function talk(engine) {
   const { port1, port2 } = new MessageChannel();
   serve(port2, async () => engine);
-  const client = new Client(portLine(port1, port2, [port1, port2]));
+  const client = new Client(portTransport(port1, port2, [port1, port2]));
   await client.ask('open', {});
   return client;
 }
@@ -48,7 +48,7 @@ for (const [rate, way] of [
 test('an answer that comes after the end does not let go of a worker that is being closed', async () => {
   const held = [];
   let hear, dead;
-  const line = {
+  const transport = {
     post() {},
     listen: (...told) => {
       [hear, dead] = told;
@@ -58,7 +58,7 @@ test('an answer that comes after the end does not let go of a worker that is bei
     },
     close() {},
   };
-  const asked = new Client(line).ask('steps', {});
+  const asked = new Client(transport).ask('steps', {});
   dead('it exited');
   await assert.rejects(asked, is('worker-died'));
   hear({ id: 1, out: 3 });

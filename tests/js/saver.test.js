@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import { mock, test } from 'node:test';
 import { TrainletError } from '../../js/base/errors.js';
-import { Autosave, saveInTime } from '../../js/fit/autosave.js';
+import { Autosave, saveWithTimeout } from '../../js/fit/autosave.js';
 
 const BYTES = new Uint8Array(10);
 
@@ -326,7 +326,7 @@ async function patienceOf(bytes, signal) {
   mock.method(performance, 'now', () => clock.ms);
   mock.timers.enable({ apis: ['setInterval'] });
   let error;
-  const saving = saveInTime({ save: () => new Promise(() => {}) }, 'run', bytes, {}, signal).catch((one) => {
+  const saving = saveWithTimeout({ save: () => new Promise(() => {}) }, 'run', bytes, {}, signal).catch((one) => {
     error = one;
   });
   for (; !error && clock.ms < 200_000; clock.ms += 0) {
@@ -350,9 +350,12 @@ test('a store is given a minute, 3 seconds once the signal has come, and one mor
   assert.equal((await patienceOf(BYTES, AbortSignal.abort()))[0], 3);
   assert.equal((await patienceOf(BYTES, new AbortController().signal))[0], 60);
   assert.equal(
-    await saveInTime({ save: async (...args) => args }, 'a', BYTES, { b: 1 }).then(String),
+    await saveWithTimeout({ save: async (...args) => args }, 'a', BYTES, { b: 1 }).then(String),
     `a,${BYTES},[object Object]`,
   );
   const own = new TrainletError('quota-exceeded', 'full');
-  await assert.rejects(saveInTime({ save: async () => Promise.reject(own) }, 'a', BYTES, {}), (one) => one === own);
+  await assert.rejects(
+    saveWithTimeout({ save: async () => Promise.reject(own) }, 'a', BYTES, {}),
+    (one) => one === own,
+  );
 });
