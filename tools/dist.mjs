@@ -1,5 +1,5 @@
-// Builds dist/, the package as npm ships it: index.js and its chunks, the worker in one file, trainlet.min.js, the
-// command line, and the wasm files beside them. Files that did not change are left alone.
+// Builds dist/, the package as npm ships it: index.js and its chunks, the worker in one file and trainlet.min.js for
+// browsers; node.js and the command line for Node; the wasm files beside them. Files that did not change are left alone.
 //
 //   node tools/dist.mjs
 
@@ -15,11 +15,15 @@ const PAGE = 'js/index.js';
 const GROUPS = [PAGE, 'js/session/methods.js'];
 /** Each is one file without imports: one request. */
 const WORKERS = ['js/engine/worker-browser.js', 'js/engine/worker-node.js', 'js/data/worker-augment.js'];
+/** For Node: one file each, and not minified, because Node prints the lines that throw. */
+const NODE = [
+  { in: PAGE, out: 'node' },
+  { in: 'js/cli/index.js', out: 'cli' },
+];
 const NAMES = { 'js/engine/worker-browser.js': 'worker' };
-/** What stands in for Node's files in a browser (package.json, "browser"). */
-const NOT_IN_BROWSERS = 'js/sources/not-in-browsers.js';
-const NODES = ['js/storage/folder.js', 'js/sources/file.js', 'js/engine/transport-node.js'];
+/** worker-augment.js imports what a page names, by comments that bundlers read and a minifier drops. */
 const COPIED = [
+  'js/data/worker-augment.js',
   ...ENGINES.map((name) => `js/engine/${name}`),
   ...['features.json', 'layouts.json'].map((name) => `js/cli/shrink/${name}`),
 ];
@@ -28,7 +32,6 @@ const OPTIONS = {
   outdir: 'dist',
   bundle: true,
   format: 'esm',
-  platform: 'neutral', // package.json's map for browsers is the user's
   target: 'es2022',
   minify: true,
   sourcemap: true,
@@ -47,11 +50,12 @@ export async function buildDist() {
   const code = { 'worker.js': text(workers, 'worker.js'), 'worker-augment.js': text(workers, 'worker-augment.js') };
   const alone = await outputsOf({
     entryPoints: [{ in: PAGE, out: 'trainlet.min' }],
-    plugins: [withoutNode, withWorkers(code)],
+    plugins: [forBrowsers({ code })],
   });
-  const commands = { entryPoints: [{ in: 'js/cli/index.js', out: 'cli' }], minify: false, sourcemap: false };
-  for (const outputs of [workers, chunks, alone, await outputsOf({ ...commands, platform: 'node' })])
-    for (const [name, bytes] of outputs) files.set(name, bytes);
+  const node = await outputsOf({ entryPoints: NODE, platform: 'node', minify: false, sourcemap: false });
+  workers.delete('worker-augment.js');
+  workers.delete('worker-augment.js.map');
+  for (const outputs of [workers, chunks, alone, node]) for (const [name, bytes] of outputs) files.set(name, bytes);
   writeFiles(join(root, 'dist'), files);
   return files;
 }
@@ -74,9 +78,11 @@ const named = (module) => ({ in: module, out: NAMES[module] ?? basename(module, 
  * group stays one chunk.
  */
 async function chunksOf() {
-  const { inputs } = /** @type {any} */ ((await build({ ...OPTIONS, entryPoints: [PAGE], splitting: true })).metafile);
+  const { inputs } = /** @type {any} */ (
+    (await build({ ...OPTIONS, entryPoints: [PAGE], splitting: true, plugins: [forBrowsers()] })).metafile
+  );
   const lazy = lazyModules(inputs);
-  const entries = [PAGE, NOT_IN_BROWSERS, ...lazy];
+  const entries = [PAGE, ...lazy];
   /** @type {Map<string, string[]>} */
   const added = new Map();
   for (const entry of lazy) {
@@ -87,8 +93,7 @@ async function chunksOf() {
     if (shared.length) added.set(entry, shared);
   }
   const names = entries.map((module) => ({ in: module, out: nameAmong(entries, module) }));
-  // Node prints the line that throws
-  return await outputsOf({ entryPoints: names, splitting: true, lineLimit: 400, plugins: [alsoImporting(added)] });
+  return await outputsOf({ entryPoints: names, splitting: true, plugins: [forBrowsers({ added })] });
 }
 
 /** @param {string[]} all @param {string} module its file's name, with its folder's where there are two */
@@ -125,56 +130,52 @@ function ownOf(inputs, before, group) {
 /** @param {Set<string>} a @param {Set<string>} b */
 const meets = (a, b) => [...a].some((module) => b.has(module));
 
-/** Modules with more imports than they are written with. @param {Map<string, string[]>} added @returns {import('esbuild').Plugin} */
-const alsoImporting = (added) => ({
-  name: 'also importing',
-  setup({ onLoad }) {
-    onLoad({ filter: /\.js$/ }, ({ path }) => {
-      const more = added.get(relative(root, path).replaceAll('\\', '/'));
-      if (!more) return undefined;
-      const imports = more.map((module) => `import ${JSON.stringify(join(root, module))};`).join('');
-      return { contents: `${readFileSync(path, 'utf8')}${imports}`, loader: 'js' };
-    });
-  },
-});
-
-/** For browsers alone. @type {import('esbuild').Plugin} */
-const withoutNode = {
-  name: 'without Node',
-  setup({ onLoad }) {
-    onLoad({ filter: /\.js$/ }, ({ path }) =>
-      NODES.includes(relative(root, path).replaceAll('\\', '/'))
-        ? { contents: readFileSync(join(root, NOT_IN_BROWSERS), 'utf8'), loader: 'js' }
-        : undefined,
-    );
-  },
-};
-
 /**
- * Workers start from their text in the same file, by a blob's URL: one of data: would have an origin of its own, and
- * with it neither locks nor shared memory.
- * @param {Record<string, string>} code by file @returns {import('esbuild').Plugin}
+ * Modules as browsers get them: without what only Node runs, `added` imports, and in trainlet.min.js workers that start
+ * from their `code`.
+ * @param {{ added?: Map<string, string[]>, code?: Record<string, string> }} [options] @returns {import('esbuild').Plugin}
  */
-const withWorkers = (code) => ({
-  name: 'with workers',
+const forBrowsers = ({ added = new Map(), code = {} } = {}) => ({
+  name: 'for browsers',
   setup({ onLoad, onResolve }) {
+    onLoad({ filter: /\.js$/, namespace: 'file' }, ({ path }) => {
+      const module = relative(root, path).replaceAll('\\', '/');
+      if (module === FOLDERS) return { contents: 'export const Folder = undefined;' };
+      const imports = (added.get(module) ?? []).map((other) => `import ${JSON.stringify(join(root, other))};`);
+      return { contents: withWorkers(code, withoutNode(readFileSync(path, 'utf8'))) + imports.join('') };
+    });
     onResolve({ filter: /^worker:/ }, ({ path }) => ({ path, namespace: 'worker' }));
     onLoad({ filter: /./, namespace: 'worker' }, ({ path }) => ({
-      contents: `let url; export default () => url ??= URL.createObjectURL(new Blob([${JSON.stringify(
-        code[path.replace('worker:', '')],
-      )}], { type: 'text/javascript' }));`,
+      contents: urlOf(code[path.replace('worker:', '')]),
     }));
-    onLoad({ filter: /(transport|augment)\.js$/ }, ({ path }) => {
-      const source = readFileSync(path, 'utf8');
-      const [whole, file] = /new URL\('\.\/([\w-]+\.js)', import\.meta\.url\)/.exec(source) ?? [];
-      if (!whole || !(file in code)) return undefined;
-      return {
-        contents: `${source.replace(whole, 'workerUrl()')}import workerUrl from 'worker:${file}';`,
-        loader: 'js',
-      };
-    });
   },
 });
+
+const FOLDERS = 'js/storage/folder.js';
+
+/** `isNode` is false (js/base/platform.js): esbuild drops what follows from it, and bundlers see no import of node:. */
+const withoutNode = (/** @type {string} */ source) =>
+  source
+    .replace(/^export const isNode =[^;]*;$/m, '')
+    .replace(/^import \{[^}]*\} from '[^']*\/platform\.js';$/m, (whole) => whole.replace(/\bisNode\b,?/, ''))
+    .replace(/\bisNode\b/g, 'false');
+
+/** @param {Record<string, string>} code by file @param {string} source */
+function withWorkers(code, source) {
+  const [whole, file] = /new URL\('\.\/([\w-]+\.js)', import\.meta\.url\)/.exec(source) ?? [];
+  if (!whole || !(file in code)) return source;
+  return `${source.replace(whole, 'workerUrl()')}import workerUrl from 'worker:${file}';`;
+}
+
+/**
+ * A module that gives the URL of a script: a blob's, because one of data: has an origin of its own, and with it neither
+ * locks nor shared memory.
+ * @param {string} script
+ */
+const urlOf = (script) =>
+  `const script = ${JSON.stringify(script)};
+let url;
+export default () => (url ??= URL.createObjectURL(new Blob([script], { type: 'text/javascript' })));`;
 
 /** @param {string} folder @param {Map<string, Uint8Array>} files all that is there after it */
 function writeFiles(folder, files) {

@@ -1,6 +1,7 @@
 /** Augmentation: what `fit` is told of it, and the worker that changes each batch before it trains. */
 
 import { abortedBy, checkKeys, invalid, nameOf, sentenceOf, TrainletError } from '../base/errors.js';
+import { isNode, locate, nodeModule } from '../base/platform.js';
 
 /** @import { FitOptions, ValueInfo } from '../types.js' */
 /** @import { Batches, Next } from './dataset.js' */
@@ -195,24 +196,14 @@ class Augmenter {
     };
     const hear = (/** @type {{ buffer?: ArrayBuffer, error?: string }} */ { buffer, error }) =>
       buffer ? this.#settle.resolve(buffer) : this.#settle.reject(invalid(`augment: ${error}`));
-    return inNode ? await startThread(hear, dead) : startWorker(hear, dead);
+    return isNode ? await startThread(hear, dead) : startWorker(hear, dead);
   }
 }
-
-/** Repeats js/base/platform.js, whose import would add a file to each page's first load. */
-const inNode = typeof Worker === 'undefined' || (globalThis.process?.versions?.node && typeof document === 'undefined');
-
-/** @param {string} name */
-const nodeModule = (name) => import(/* webpackIgnore: true */ /* @vite-ignore */ `node:${name}`);
 
 /** A module's absolute URL, for a worker that lies elsewhere. @param {{ module?: string | URL }} step */
 async function placed(step) {
   const { module } = step;
-  if (module === undefined) return step;
-  const isWhole = module instanceof URL || /^[a-z][a-z0-9+.-]+:/i.test(module);
-  if (isWhole) return { ...step, module: String(module) };
-  if (inNode) return { ...step, module: (await nodeModule('url')).pathToFileURL(module).href };
-  return { ...step, module: new URL(module, globalThis.document?.baseURI ?? globalThis.location?.href).href };
+  return module === undefined ? step : { ...step, module: (await locate(module)).href };
 }
 
 /** @param {(answer: any) => void} hear @param {(why: string) => void} dead @returns {Far} */
