@@ -117,8 +117,7 @@ void *wire_unpack(const ProtobufCMessageDescriptor *type, const uint8_t *bytes, 
   ProtobufCAllocator allocator = {.alloc = arena_allocate, .free = arena_keep, .allocator_data = arena};
   void *message = protobuf_c_message_unpack(type, &allocator, count, bytes);
   if (message) return message;
-  if (arena->failed)
-    error_set(error, STATUS_OUT_OF_MEMORY, NULL, "out of memory while reading a %s of %zu bytes", what, count);
+  if (arena->failed) ERROR_MEMORY(error, "while reading a %s of %zu bytes", what, count);
   else error_set(error, status, NULL, "the bytes are not a whole %s: a field has the wrong kind", what);
   return NULL;
 }
@@ -234,7 +233,7 @@ void *wire_unpack_file(const ProtobufCMessageDescriptor *type, uint8_t *bytes, s
   Writer w = {.file = bytes, .location = location};
   put_message(&w, (Span){bytes, bytes + count}, 0);
   if (!(w.to = arena_alloc(arena, w.count))) {
-    error_set(error, STATUS_OUT_OF_MEMORY, NULL, "out of memory while reading a %s of %zu bytes", what, count);
+    ERROR_MEMORY(error, "while reading a %s of %zu bytes", what, count);
     return NULL;
   }
   w.count = 0;

@@ -53,4 +53,12 @@ Status error_set(Error *error, Status status, const char *node, const char *form
   return status;
 }
 
+Status error_memory(Error *error, const char *what) {
+  return error_set(error, STATUS_OUT_OF_MEMORY, NULL, "out of memory %s", what);
+}
+
+Status error_memory_bytes(Error *error, const char *what, size_t bytes) {
+  return error_set(error, STATUS_OUT_OF_MEMORY, NULL, "out of memory: %s %zu bytes", what, bytes);
+}
+
 void error_clear(Error *error) { *error = (Error){0}; }

@@ -1,5 +1,6 @@
 /* Errors: a status number is passed up to the caller; the first sentence wins and is kept in one Error. */
 #pragma once
+#include <stddef.h>
 
 typedef enum Status {
 #define STATUS(NAME, code, meaning) STATUS_##NAME,
@@ -22,6 +23,14 @@ const char *status_code(Status status);
 /* Keeps the sentence if it is the first; returns `status` so that `return error_set(...)` reads well. */
 Status error_set(Error *error, Status status, const char *node, const char *format, ...)
     __attribute__((format(printf, 4, 5)));
+
+/* Keeps "out of memory " and `what`, e.g. "for the head". */
+Status error_memory(Error *error, const char *what);
+/* The same with names or numbers in the sentence. */
+#define ERROR_MEMORY(error, format, ...)                                                                               \
+  error_set(error, STATUS_OUT_OF_MEMORY, NULL, "out of memory " format, __VA_ARGS__)
+/* Keeps "out of memory: ", `what`, e.g. "a step needs", and how many bytes. */
+Status error_memory_bytes(Error *error, const char *what, size_t bytes);
 
 void error_clear(Error *error);
 

@@ -111,7 +111,7 @@ EXPORT(abi_json) const char *abi_json(void) {
   arena_free(&arena);
   TextBuilder p = text_new(&arena);
   put_constants(&p);
-  if (!p.text) error_set(&last_error, STATUS_OUT_OF_MEMORY, NULL, "out of memory for the engine's constants");
+  if (!p.text) error_memory(&last_error, "for the engine's constants");
   return p.text;
 }
 
@@ -128,7 +128,7 @@ EXPORT(abi_seen) const char *abi_seen(void) {
     if (passes_seen() >> i & 1) text_print(&p, "pass %s\n", trainlet_pass_name(i));
   for (int i = 0; i < VARIANT_COUNT; i++)
     if (variants_seen >> i & 1) text_print(&p, "feature %s\n", variant_name(i));
-  if (!p.text) error_set(&last_error, STATUS_OUT_OF_MEMORY, NULL, "out of memory for what graphs have had");
+  if (!p.text) error_memory(&last_error, "for what graphs have had");
   return p.text;
 }
 
@@ -136,8 +136,7 @@ EXPORT(abi_seen) const char *abi_seen(void) {
 EXPORT(abi_alloc) void *abi_alloc(size_t bytes) {
   void *block = memory_take(bytes, LASTS);
   error_clear(&last_error);
-  if (!block)
-    error_set(&last_error, STATUS_OUT_OF_MEMORY, NULL, "out of memory for %zu bytes of input or output", bytes);
+  if (!block) ERROR_MEMORY(&last_error, "for %zu bytes of input or output", bytes);
   return block;
 }
 /* Frees what abi_alloc returned. */
@@ -192,7 +191,7 @@ EXPORT(abi_thread_break) void abi_thread_break(void) { threads_break(); }
 EXPORT(abi_artifacts_new) TrainletArtifacts *abi_artifacts_new(void) {
   error_clear(&last_error);
   TrainletArtifacts *a = trainlet_artifacts_new();
-  if (!a) error_set(&last_error, STATUS_OUT_OF_MEMORY, NULL, "out of memory for the model");
+  if (!a) error_memory(&last_error, "for the model");
   return a;
 }
 EXPORT(abi_artifacts_external) void *abi_artifacts_external(TrainletArtifacts *a, const char *location, size_t bytes) {
@@ -273,7 +272,7 @@ EXPORT(abi_session_new) TrainletSession *abi_session_new(void) {
   error_clear(&last_error);
   TrainletSession *s = trainlet_session_new();
   if (s) trainlet_session_stop_when(s, is_stopped, NULL);
-  else error_set(&last_error, STATUS_OUT_OF_MEMORY, NULL, "out of memory for a session");
+  else error_memory(&last_error, "for a session");
   return s;
 }
 EXPORT(abi_session_free) void abi_session_free(TrainletSession *s) { trainlet_session_free(s); }

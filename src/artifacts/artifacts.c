@@ -73,7 +73,7 @@ static Status add_parameters(Graph *g) {
 
 /* Names it, unless it was in the model. */
 static Value *name_loss(TrainletArtifacts *a, Graph *g, Value *loss, const Value *scores, const char *name) {
-  if (!loss || !name) return error_set(&a->error, STATUS_OUT_OF_MEMORY, NULL, "out of memory for the loss"), NULL;
+  if (!loss || !name) return error_memory(&a->error, "for the loss"), NULL;
   if (loss != scores && graph_rename(g, loss, name) != STATUS_OK) return NULL;
   return loss_check_scalar(g, loss) == STATUS_OK ? loss : NULL;
 }
@@ -116,8 +116,7 @@ static Graph *forward_graph(TrainletArtifacts *a, const bool *eval_mode, Arena *
   Graph *g = mode_copy(a->model, eval_mode, arena, &a->error);
   bool outside = is_outside(a);
   Value **parts = ARENA_ARRAY(arena, Value *, a->loss_count);
-  if (!g || !parts)
-    return error_set(&a->error, STATUS_OUT_OF_MEMORY, NULL, "out of memory for the training graph"), NULL;
+  if (!g || !parts) return error_memory(&a->error, "for the training graph"), NULL;
   *loss = outside ? NULL : append_loss(a, g, parts);
   if ((!outside && !*loss) || add_parameters(g) != STATUS_OK) return NULL;
   if ((outside ? add_model_outputs(a, g) : graph_add_output(g, *loss)) != STATUS_OK) return NULL;
@@ -165,7 +164,7 @@ static Status append_training(TrainletArtifacts *a, Graph *g, Value *loss, bool 
   int count = 0, input_count = 0;
   Value **wrt = ARENA_ARRAY(g->arena, Value *, m->value_count + m->input_count),
         **grads = ARENA_ARRAY(g->arena, Value *, m->value_count + m->input_count);
-  if (!wrt || !grads) return error_set(&a->error, STATUS_OUT_OF_MEMORY, NULL, "out of memory for the training graph");
+  if (!wrt || !grads) return error_memory(&a->error, "for the training graph");
   for (int i = 0; i < m->value_count; i++)
     if (trained[i]) wrt[count++] = m->values[i]->copy;
   if (inputs) input_count = float_inputs(m, wrt + count);
@@ -209,7 +208,7 @@ static Status build_train_with(TrainletArtifacts *a, bool *trained, bool inputs)
   Value *loss;
   bool *eval_mode = ARENA_ARRAY(&arena, bool, a->model->node_count);
   Status status = eval_mode ? eval_mode_find(a->model, trained, !a->updates_batch_norm, &arena, eval_mode)
-                            : error_set(&a->error, STATUS_OUT_OF_MEMORY, NULL, "out of memory for the training graph");
+                            : error_memory(&a->error, "for the training graph");
   Graph *g = status == STATUS_OK ? forward_graph(a, eval_mode, &arena, &loss) : NULL;
   status = g ? append_training(a, g, loss, trained, inputs) : a->error.status;
   if (status == STATUS_OK) status = write_graph(a, g, TRAINLET_TRAIN);
@@ -238,8 +237,7 @@ static Status build_eval(TrainletArtifacts *a) {
   Value *loss;
   Graph *g = forward_graph(a, NULL, &arena, &loss);
   const char *outputs = g ? graph_list_names(a->model->outputs, a->model->output_count, "\n", &arena) : NULL;
-  Status status = outputs ? graph_set_metadata(g, OUTPUTS_KEY, outputs)
-                          : error_set(&a->error, STATUS_OUT_OF_MEMORY, NULL, "out of memory for the eval model");
+  Status status = outputs ? graph_set_metadata(g, OUTPUTS_KEY, outputs) : error_memory(&a->error, "for the eval model");
   if (status == STATUS_OK) status = artifacts_note_exporter(a, g);
   if (status == STATUS_OK) status = write_graph(a, g, TRAINLET_EVAL);
   arena_free(&arena);
@@ -257,7 +255,7 @@ static Status add_optimizer_state(TrainletArtifacts *a, const bool *trained, Che
   int count = optimizer_moment_count(&a->optimizer);
   if (a->has_optimizer || a->nominal || !a->info.model || !count) return STATUS_OK;
   if (!(c->moments = ARENA_ARRAY(&a->building, CheckpointMoments, a->info.parameter_count)))
-    return error_set(&a->error, STATUS_OUT_OF_MEMORY, NULL, "out of memory for the checkpoint");
+    return error_memory(&a->error, "for the checkpoint");
   c->has_optimizer = true;
   c->optimizer = optimizer_name(a->optimizer.kind);
   c->step = a->info.steps;
@@ -277,8 +275,7 @@ static Status build_checkpoint(TrainletArtifacts *a, const bool *trained) {
   CheckpointTensor *tensors[2] = {ARENA_ARRAY(&a->building, CheckpointTensor, m->value_count),
                                   ARENA_ARRAY(&a->building, CheckpointTensor, m->value_count)};
   int counts[2] = {0, 0};
-  if (!tensors[0] || !tensors[1])
-    return error_set(&a->error, STATUS_OUT_OF_MEMORY, NULL, "out of memory for the checkpoint");
+  if (!tensors[0] || !tensors[1]) return error_memory(&a->error, "for the checkpoint");
   for (int i = 0; i < m->value_count; i++) {
     const Value *v = m->values[i];
     if (!mode_is_parameter(v)) continue;
@@ -302,7 +299,7 @@ static Status build(TrainletArtifacts *a) {
   TRY(artifacts_check_pieces(a));
   TRY(artifacts_quantize(a));
   bool *trained = ARENA_ARRAY(&a->building, bool, a->model->value_count);
-  if (!trained) return error_set(&a->error, STATUS_OUT_OF_MEMORY, NULL, "out of memory for the artifacts");
+  if (!trained) return error_memory(&a->error, "for the artifacts");
   TRY(artifacts_choose(a, trained));
   artifacts_warn_of_opset(a);
   artifacts_warn_of_parameters(a, trained);

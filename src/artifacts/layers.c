@@ -68,7 +68,7 @@ Status artifacts_choose_quantized(TrainletArtifacts *a) {
     return error_set(&a->error, STATUS_INVALID_ARGUMENT, NULL, "quantizeFrozen goes with %s",
                      nominal ? "a checkpoint that has values: leave nominal out" : "a loss of its own: say which");
   bool *trained = ARENA_ARRAY(&a->building, bool, a->model->value_count);
-  if (!trained) return error_set(&a->error, STATUS_OUT_OF_MEMORY, NULL, "out of memory for the artifacts");
+  if (!trained) return error_memory(&a->error, "for the artifacts");
   TRY(artifacts_choose(a, trained));
   if (!part_quantize_choose) return part_missing(&a->error, "quantizeFrozen");
   a->quantizer = part_quantize_choose(a->model, a->quantize, trained, &a->weights, a->without_weights, &a->building);

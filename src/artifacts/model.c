@@ -10,9 +10,7 @@
 void *trainlet_artifacts_external(TrainletArtifacts *a, const char *location, size_t bytes) {
   artifacts_enter(a);
   void *to = external_add(&a->external, location, bytes, &a->arena);
-  if (!to)
-    error_set(&a->error, STATUS_OUT_OF_MEMORY, NULL, "out of memory for the %zu bytes of external data '%.200s'", bytes,
-              location);
+  if (!to) ERROR_MEMORY(&a->error, "for the %zu bytes of external data '%.200s'", bytes, location);
   return artifacts_leave(a, to) == STATUS_OK ? to : NULL;
 }
 
@@ -25,7 +23,7 @@ void *trainlet_artifacts_constant(TrainletArtifacts *a, const char *name, int ty
 void *trainlet_artifacts_file(TrainletArtifacts *a, size_t bytes) {
   artifacts_enter(a);
   void *to = external_add_file(&a->external, bytes, &a->arena);
-  if (!to) error_set(&a->error, STATUS_OUT_OF_MEMORY, NULL, "out of memory for a model of %zu bytes", bytes);
+  if (!to) ERROR_MEMORY(&a->error, "for a model of %zu bytes", bytes);
   return artifacts_leave(a, to) == STATUS_OK ? to : NULL;
 }
 

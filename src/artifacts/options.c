@@ -19,9 +19,7 @@ static Status unknown(TrainletArtifacts *a, const char *key, Names *known) {
 }
 
 static Status list_add(TrainletArtifacts *a, NameList *list, const char *value) {
-  return names_add(list, value, &a->arena)
-           ? STATUS_OK
-           : error_set(&a->error, STATUS_OUT_OF_MEMORY, NULL, "out of memory for the options");
+  return names_add(list, value, &a->arena) ? STATUS_OK : error_memory(&a->error, "for the options");
 }
 
 static Status set_flag(TrainletArtifacts *a, const char *key, const char *value, bool *to) {
@@ -43,7 +41,7 @@ static Status set_weights(TrainletArtifacts *a, LossOptions *o, const char *key,
   }
   float *weights = block_reserve(&o->weight_memory, (size_t)count * sizeof *weights) ? o->weight_memory.data : NULL;
   o->weights = weights;
-  if (!weights) return error_set(&a->error, STATUS_OUT_OF_MEMORY, NULL, "out of memory for the options");
+  if (!weights) return error_memory(&a->error, "for the options");
   for (int i = 0; i < count; i++) weights[i] = strtof(i ? end + 1 : value, &end);
   o->weight_count = count;
   return STATUS_OK;
@@ -107,9 +105,7 @@ static Status set_delta(TrainletArtifacts *a, LossOptions *o, const char *key, c
 
 static Status set_name(TrainletArtifacts *a, const char **to, const char *key, const char *value) {
   if (!*value) return invalid(a, key, value, "a name");
-  return (*to = arena_copy_text(&a->arena, value))
-           ? STATUS_OK
-           : error_set(&a->error, STATUS_OUT_OF_MEMORY, NULL, "out of memory for the options");
+  return (*to = arena_copy_text(&a->arena, value)) ? STATUS_OK : error_memory(&a->error, "for the options");
 }
 
 static Status set_input(TrainletArtifacts *a, LossOptions *o, const char *key, const char *value) {
@@ -176,7 +172,7 @@ static Status set_part(TrainletArtifacts *a, const char *key, const char *value)
   const LossOption *found = find_option(options_of_part, end + 1);
   if (!found && !(found = find_option(loss_options, end + 1))) return unknown(a, key, part_option);
   LossOptions *grown = arena_list_grow(&a->arena, a->losses, a->loss_count, &a->loss_capacity, sizeof *grown);
-  if (!grown) return error_set(&a->error, STATUS_OUT_OF_MEMORY, NULL, "out of memory for the options");
+  if (!grown) return error_memory(&a->error, "for the options");
   a->losses = grown;
   bool is_new = at == a->loss_count;
   if (is_new) a->losses[at] = (LossOptions){.delta = 1, .weight = 1};
@@ -420,7 +416,7 @@ static Status set_in_pieces(TrainletArtifacts *a, const char *key, const char *v
   if (end == value || *end != ' ' || !end[1] || bytes > SIZE_MAX) return invalid(a, key, value, "bytes and a location");
   return external_add_in_pieces(&a->external, end + 1, (size_t)bytes, &a->arena)
            ? STATUS_OK
-           : error_set(&a->error, STATUS_OUT_OF_MEMORY, NULL, "out of memory for the options");
+           : error_memory(&a->error, "for the options");
 }
 
 static Status set(TrainletArtifacts *a, const char *key, const char *value) {

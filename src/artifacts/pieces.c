@@ -42,8 +42,7 @@ static Status settle(TrainletArtifacts *a, const ExternalPiece *piece) {
     if (v->data != filler || artifacts_quantize_now(a, v)) continue;
     TRY(a->error.status);
     if (!own && (own = arena_alloc(&a->parsed, piece->bytes))) memcpy(own, filler, piece->bytes);
-    if (!(v->data = own))
-      return error_set(&a->error, STATUS_OUT_OF_MEMORY, NULL, "out of memory for '%.128s'", v->name);
+    if (!(v->data = own)) return ERROR_MEMORY(&a->error, "for '%.128s'", v->name);
   }
   return a->error.status;
 }

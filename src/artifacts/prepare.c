@@ -24,8 +24,7 @@ static Status take_training_info(TrainletArtifacts *a) {
   TrainingInfo info;
   arena_free(&a->read);
   TRY(training_info_read(&a->training, a->initialize, a->has_optimizer, &a->read, &a->error, &info));
-  if (!names_add(&a->loss_inputs, info.loss->name, &a->arena))
-    return error_set(&a->error, STATUS_OUT_OF_MEMORY, NULL, "out of memory for the options");
+  if (!names_add(&a->loss_inputs, info.loss->name, &a->arena)) return error_memory(&a->error, "for the options");
   a->info = info;
   a->model = a->info.model;
   loss_named("none", &a->loss.kind);
@@ -43,8 +42,7 @@ static Status free_batch(TrainletArtifacts *a) {
     case BATCH_KEPT: return artifacts_warn_of_batch(a, why), STATUS_OK;
     default:
       artifacts_forget_model(a);
-      return error_set(&a->error, STATUS_OUT_OF_MEMORY, NULL,
-                       "out of memory for a model with a free batch; the model must be loaded again");
+      return error_memory(&a->error, "for a model with a free batch; the model must be loaded again");
   }
 }
 
@@ -57,8 +55,7 @@ static Status put_layers(TrainletArtifacts *a) {
   a->requires_grad.count = asked;
   if (status != STATUS_OK && status != STATUS_OUT_OF_MEMORY) return status;
   error_clear(&a->error);
-  return error_set(&a->error, STATUS_OUT_OF_MEMORY, NULL,
-                   "out of memory for what is put on the model; it must be loaded again");
+  return error_memory(&a->error, "for what is put on the model; it must be loaded again");
 }
 
 Status artifacts_prepare(TrainletArtifacts *a) {

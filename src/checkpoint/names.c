@@ -43,7 +43,7 @@ Status property_check(const char *name, const char *value, Error *error) {
 
 static const char **room(size_t count, Arena *arena, Error *error) {
   const char **names = ARENA_ARRAY(arena, const char *, count);
-  if (!names) error_set(error, STATUS_OUT_OF_MEMORY, NULL, "out of memory for the checkpoint");
+  if (!names) error_memory(error, "for the checkpoint");
   return names;
 }
 

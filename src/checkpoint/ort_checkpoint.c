@@ -57,9 +57,7 @@ typedef struct Reader {
 static Status corrupt(Reader *r, const char *what) {
   return error_set(r->error, STATUS_CHECKPOINT_CORRUPT, NULL, "the ONNX Runtime checkpoint is damaged: %s", what);
 }
-static Status out_of_memory(Reader *r) {
-  return error_set(r->error, STATUS_OUT_OF_MEMORY, NULL, "out of memory for the checkpoint");
-}
+static Status out_of_memory(Reader *r) { return error_memory(r->error, "for the checkpoint"); }
 
 /* Sets name, type and shape; of a nominal one, which ends there, the shape is empty. */
 static Status read_head(Reader *r, FlatTable t, CheckpointTensor *out) {
@@ -338,8 +336,7 @@ Status ort_checkpoint_write(const Checkpoint *c, int version, Error *error, Bloc
   put_checksum(&w);
   if (w.failed) {
     block_free(&w.block);
-    return error_set(error, STATUS_OUT_OF_MEMORY, NULL,
-                     "out of memory for the checkpoint, or it passes the 2 GB of its format");
+    return error_memory(error, "for the checkpoint, or it passes the 2 GB of its format");
   }
   block_free(out);
   *out = w.block;

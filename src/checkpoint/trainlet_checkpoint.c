@@ -12,9 +12,7 @@ static const char *const moment_names[] = {"momentum0", "momentum1"};
 
 #define corrupt(error, ...) error_set(error, STATUS_CHECKPOINT_CORRUPT, NULL, __VA_ARGS__)
 
-static Status out_of_memory(Error *error) {
-  return error_set(error, STATUS_OUT_OF_MEMORY, NULL, "out of memory for the checkpoint");
-}
+static Status out_of_memory(Error *error) { return error_memory(error, "for the checkpoint"); }
 
 /* ---- the envelope: its four tags are those of message Checkpoint, handled here so that the body is never copied ----
  *

@@ -34,7 +34,7 @@ static void *room_in(Reader *r, Arena *arena, size_t count, size_t bytes) {
   void *to = r->failed ? NULL : arena_alloc_array(arena, count, bytes);
   if (to || r->failed) return to;
   r->failed = true;
-  error_set(r->error, STATUS_OUT_OF_MEMORY, NULL, "out of memory for the compact file");
+  error_memory(r->error, "for the compact file");
   return NULL;
 }
 static void *room(Reader *r, size_t count, size_t bytes) { return room_in(r, r->frame, count, bytes); }

@@ -23,9 +23,7 @@ typedef struct Writer {
   Error *error;
 } Writer;
 
-static Status out_of_memory(Writer *w) {
-  return error_set(w->error, STATUS_OUT_OF_MEMORY, NULL, "out of memory for the compact file");
-}
+static Status out_of_memory(Writer *w) { return error_memory(w->error, "for the compact file"); }
 
 /* ---- bytes, numbers, texts ---- */
 

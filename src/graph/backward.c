@@ -131,8 +131,7 @@ Status backward_from(Graph *g, Value *const *ys, Value *const *dys, int y_count,
                      Value **grads) {
   mark_dependent(g, wrt, count);
   for (int i = 0; i < y_count; i++)
-    if (!dys[i] || !add_contribution(g, ys[i], dys[i]))
-      return error_set(g->error, STATUS_OUT_OF_MEMORY, NULL, "out of memory for the gradient");
+    if (!dys[i] || !add_contribution(g, ys[i], dys[i])) return error_memory(g->error, "for the gradient");
   for (int i = g->node_count - 1; i >= 0; i--) TRY(node_backward(g, g->nodes[i]));
   for (int i = 0; i < count; i++) grads[i] = total_gradient(g, wrt[i]);
   return g->error->status;

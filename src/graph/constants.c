@@ -16,8 +16,7 @@ void *constants_add(Constants *c, const char *name, int type, int rank, const in
   BoundInput *b = ARENA_NEW(arena, BoundInput);
   const char *copy = arena_copy_text(arena, name);
   void *data = arena_alloc(arena, bytes);
-  if (!b || !copy || !data)
-    return error_set(error, STATUS_OUT_OF_MEMORY, NULL, "out of memory for the constants"), NULL;
+  if (!b || !copy || !data) return error_memory(error, "for the constants"), NULL;
   b->value = (Value){.name = copy, .type = (DType)type, .shape = shape, .kind = VALUE_CONSTANT, .data = data};
   b->next = c->first;
   c->first = b;
@@ -84,7 +83,7 @@ Graph *constants_bind(Constants *c, Graph *g, Arena *arena, Error *error) {
   int count = numbers ? pin(c, g, numbers, error) : -1;
   Graph *bound = count > 0 ? clone(g, arena, error, numbers) : count == 0 ? g : NULL;
   for (int i = 0; i < g->input_count; i++) g->inputs[i]->pin = NULL;
-  if (!bound) error_set(error, STATUS_OUT_OF_MEMORY, NULL, "out of memory for the constants"); /* the first wins */
+  if (!bound) error_memory(error, "for the constants"); /* the first wins */
   return bound;
 }
 

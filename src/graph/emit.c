@@ -8,7 +8,7 @@
 Value emit_absent;
 enum { EMIT_INPUTS = 16 }; /* for an operator that is expanded within another */
 
-static void out_of_memory(Graph *g) { error_set(g->error, STATUS_OUT_OF_MEMORY, NULL, "out of memory for the graph"); }
+static void out_of_memory(Graph *g) { error_memory(g->error, "for the graph"); }
 
 Node *emit_node(Graph *g, const char *op_name, AttrList attrs, Value *const *in, int in_count, int out_count,
                 const bool *want) {

@@ -11,7 +11,7 @@
 Graph *graph_new(Arena *arena, Error *error) {
   Graph *g = ARENA_NEW(arena, Graph);
   if (!g) {
-    error_set(error, STATUS_OUT_OF_MEMORY, NULL, "out of memory for a graph");
+    error_memory(error, "for a graph");
     return NULL;
   }
   g->arena = g->frame = arena;

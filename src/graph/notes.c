@@ -18,6 +18,5 @@ Status notes_add(Graph *g, const char *key, const char *name, const char *more) 
   const char *before = graph_metadata(g, key);
   const char *text = arena_print(g->arena, "%s%s%s%s%s", before ? before : "", before ? "\n" : "", name,
                                  *more ? " " : "", more);
-  return text ? graph_set_metadata(g, key, text)
-              : error_set(g->error, STATUS_OUT_OF_MEMORY, NULL, "out of memory for the exporter's notes");
+  return text ? graph_set_metadata(g, key, text) : error_memory(g->error, "for the exporter's notes");
 }

@@ -101,7 +101,7 @@ static Value *emit_unsqueeze(Graph *g, Value *x, int64_t axis) {
 Value *subgraph_stack(Graph *g, Value *joined, Value *const *items, int count, int64_t axis) {
   if (count == 0) return joined;
   Value **parts = ARENA_ARRAY(g->arena, Value *, count + 1);
-  if (!parts) return error_set(g->error, STATUS_OUT_OF_MEMORY, NULL, "out of memory for a subgraph"), NULL;
+  if (!parts) return error_memory(g->error, "for a subgraph"), NULL;
   int n = 0;
   if (joined) parts[n++] = joined;
   for (int i = 0; i < count; i++) parts[n++] = emit_unsqueeze(g, items[i], axis);

@@ -183,5 +183,5 @@ Status head_put(Graph *g, const HeadOptions *o, NameList *parameters, Arena *are
   Value *features = find_features(&h), *scores = NULL;
   if (features && keep_what_gives(g, features) == STATUS_OK) scores = put_layers(&h, features);
   if (scores && graph_add_output(g, scores) == STATUS_OK) return STATUS_OK;
-  return error_set(g->error, STATUS_OUT_OF_MEMORY, NULL, "out of memory for the head"); /* the first error wins */
+  return error_memory(g->error, "for the head"); /* the first error wins */
 }

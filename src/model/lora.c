@@ -51,9 +51,7 @@ typedef struct Lora {
   uint32_t drawn;  /* streams of random numbers for first weights */
 } Lora;
 
-static Status out_of_memory(const Lora *l) {
-  return error_set(l->g->error, STATUS_OUT_OF_MEMORY, NULL, "out of memory for LoRA's adapters");
-}
+static Status out_of_memory(const Lora *l) { return error_memory(l->g->error, "for LoRA's adapters"); }
 
 /* ---- which modules ---- */
 

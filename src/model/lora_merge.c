@@ -144,7 +144,7 @@ static Status merge_weight(Graph *g, Node *up) {
   float *data = ARENA_ARRAY(g->arena, float, shape_elements(&v->shape));
   const char *name = graph_fresh_name(g, up->in[2]->name);
   Value *made = data && name ? graph_constant(g, name, v->type, &v->shape, data) : NULL;
-  if (!made) return error_set(g->error, STATUS_OUT_OF_MEMORY, NULL, "out of memory for the merged weights");
+  if (!made) return error_memory(g->error, "for the merged weights");
   made->initializer = true;
   memcpy(data, up->in[2]->data, value_bytes(v));
   add_product(data, &b, turned);
@@ -165,11 +165,11 @@ static Status merge(Graph *g, const Branch *b) {
         "'separate' or as 'inputs', or make artifacts without quantizeFrozen");
   if (is_read_once(g, l.weight) && is_read_once(g, l.read) && is_read_once(g, layer->in[l.at])) {
     float *data = ARENA_ARRAY(g->arena, float, shape_elements(&l.weight->shape));
-    if (!data) return error_set(g->error, STATUS_OUT_OF_MEMORY, NULL, "out of memory for the merged weights");
+    if (!data) return error_memory(g->error, "for the merged weights");
     l.weight->data = memcpy(data, l.weight->data, value_bytes(l.weight));
     turned ^= l.weight != l.read;
   } else if (!(l.weight = layer->in[l.at] = own_weight(g, &l))) {
-    return error_set(g->error, STATUS_OUT_OF_MEMORY, NULL, "out of memory for the merged weights");
+    return error_memory(g->error, "for the merged weights");
   }
   add_product(l.weight->data, b, turned);
   Value *y = b->sum->out[0], *unread = graph_value(g, NULL, y->type, &y->shape, VALUE_NODE);

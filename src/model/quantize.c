@@ -37,9 +37,7 @@ struct Quantizer {
   int count;
 };
 
-static Status out_of_memory(const Quantizer *q) {
-  return error_set(q->g->error, STATUS_OUT_OF_MEMORY, NULL, "out of memory for quantized weights");
-}
+static Status out_of_memory(const Quantizer *q) { return error_memory(q->g->error, "for quantized weights"); }
 
 /* ---- who reads what ---- */
 
@@ -245,7 +243,7 @@ Quantizer *quantize_choose(Graph *g, QuantizeKind kind, const bool *trained, con
                            Arena *arena) {
   Quantizer *q = ARENA_NEW(arena, Quantizer);
   Use *uses = ARENA_ARRAY(arena, Use, g->value_count);
-  if (!q || !uses) return error_set(g->error, STATUS_OUT_OF_MEMORY, NULL, "out of memory for quantized weights"), NULL;
+  if (!q || !uses) return error_memory(g->error, "for quantized weights"), NULL;
   *q = (Quantizer){g, kind, nominal, uses, g->value_count};
   note_all(q);
   if (choose(q, trained, weights)) return q;

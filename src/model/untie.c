@@ -199,7 +199,7 @@ static Status separate(const Untier *u, Value *v, const Readings *all) {
   for (int k = all->count - 1; k >= 0; k--) {
     int owner = owner_of(u, v, all, k);
     given[k] = owner == base_of(all) ? v : owner > k ? given[owner] : copy_of(u->m, v, &all->items[k]);
-    if (!given[k]) return error_set(u->m->error, STATUS_OUT_OF_MEMORY, NULL, "out of memory for copies of parameters");
+    if (!given[k]) return error_memory(u->m->error, "for copies of parameters");
   }
   for (int k = all->count - 1; k >= 0; k--)
     if (given[k] != v) give(u->m, v, &all->items[k], given[k]);

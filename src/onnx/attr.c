@@ -40,7 +40,7 @@ static bool read_strings(const Onnx__AttributeProto *a, Arena *arena, Attr *out)
 
 static Status read_tensor(const Onnx__AttributeProto *a, Arena *arena, Error *error, Attr *out) {
   Value *tensor = ARENA_NEW(arena, Value);
-  if (!tensor) return error_set(error, STATUS_OUT_OF_MEMORY, NULL, "out of memory for attribute '%.64s'", a->name);
+  if (!tensor) return ERROR_MEMORY(error, "for attribute '%.64s'", a->name);
   *out = (Attr){.name = a->name, .kind = ATTR_TENSOR, .tensor = tensor};
   return onnx_tensor_read(a->t, "attribute", a->name, arena, error, tensor);
 }
@@ -49,7 +49,7 @@ OPTIONAL(onnx_subgraph, onnx_subgraph_read);
 
 static Status read_subgraph(const Onnx__AttributeProto *a, Arena *arena, Error *error, Attr *out) {
   Subgraph *s = ARENA_NEW(arena, Subgraph);
-  if (!s) return error_set(error, STATUS_OUT_OF_MEMORY, NULL, "out of memory for subgraph '%.64s'", a->name);
+  if (!s) return ERROR_MEMORY(error, "for subgraph '%.64s'", a->name);
   *out = (Attr){.name = a->name, .kind = ATTR_GRAPH, .subgraph = s};
   if (!part_onnx_subgraph) return part_missing(error, "subgraphs");
   return part_onnx_subgraph(a->g, arena, error, s);

@@ -51,7 +51,7 @@ static Status read_placeholders(OnnxReader *r) {
   for (const char *at = text; at && (at = strstr(at, " target='")); at++) capacity++;
   if (!capacity) return STATUS_OK;
   if (!(r->placeholders = ARENA_ARRAY(r->arena, Placeholder, capacity)))
-    return error_set(r->error, STATUS_OUT_OF_MEMORY, NULL, "out of memory for the names of parameters");
+    return error_memory(r->error, "for the names of parameters");
   for (const char *at = text; at; at = strchr(at, '\n'), at = at ? at + 1 : NULL)
     r->placeholder_count += read_placeholder(at, &r->placeholders[r->placeholder_count]);
   return STATUS_OK;
@@ -122,9 +122,7 @@ static Status read_origin(const OnnxReader *r, bool names, const char *list, Val
   v->computed_masked = holes && parameters == 1;
   if (!first.length) return STATUS_OK;
   v->computed_from = arena_copy_part(r->arena, first.at, first.length);
-  return v->computed_from
-           ? STATUS_OK
-           : error_set(r->error, STATUS_OUT_OF_MEMORY, NULL, "out of memory for the names of parameters");
+  return v->computed_from ? STATUS_OK : error_memory(r->error, "for the names of parameters");
 }
 
 static const char *kind_of(const Onnx__ValueInfoProto *from) {
@@ -166,8 +164,7 @@ Status onnx_exporter_read_module(OnnxReader *r, const Onnx__NodeProto *next) {
   while (list && (list = quoted(list, &name))) module = last, last = name;
   if (!module.length) return STATUS_OK;
   r->graph->module = arena_copy_part(r->arena, module.at, module.length);
-  return r->graph->module ? STATUS_OK
-                          : error_set(r->error, STATUS_OUT_OF_MEMORY, NULL, "out of memory for the names of modules");
+  return r->graph->module ? STATUS_OK : error_memory(r->error, "for the names of modules");
 }
 
 /* The third argument of aten.embedding, where there is one: (%p_wte_weight, %input, 0). */
@@ -250,7 +247,7 @@ Status onnx_exporter_read_loop(OnnxReader *r, const Onnx__NodeProto *from, Attr 
   const char *mode = argument(list, 4), *padding = argument(list, 8);
   int64_t *ints = ARENA_ARRAY(r->arena, int64_t, 2);
   Attr *more = ARENA_ARRAY(r->arena, Attr, *count + 1);
-  if (!ints || !more) return error_set(r->error, STATUS_OUT_OF_MEMORY, NULL, "out of memory for a node's attributes");
+  if (!ints || !more) return error_memory(r->error, "for a node's attributes");
   bool pads = padding && !strchr(" N", padding[1]);
   ints[0] = mode ? strtoll(mode, NULL, 10) : 0;
   ints[1] = pads ? strtoll(padding, NULL, 10) : 0;

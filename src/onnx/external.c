@@ -183,7 +183,5 @@ Status onnx_external_pieces(const uint8_t *bytes, size_t count, External *extern
   Status status = model ? resolve_model(&r, model) : error->status;
   arena_free(&parsed);
   TRY(status);
-  return external_reserve_pieces(external)
-           ? STATUS_OK
-           : error_set(error, STATUS_OUT_OF_MEMORY, NULL, "out of memory for the pieces of external data");
+  return external_reserve_pieces(external) ? STATUS_OK : error_memory(error, "for the pieces of external data");
 }

@@ -80,8 +80,7 @@ static Status note(OnnxReader *r, const Onnx__NodeProto *n, OnnxGradient gradien
   }
   t->gradients = arena_list_grow(r->arena, t->gradients, t->gradient_count, &t->gradient_capacity,
                                  sizeof *t->gradients);
-  if (!t->gradients)
-    return t->gradient_count = 0, error_set(r->error, STATUS_OUT_OF_MEMORY, NULL, "out of memory for the algorithm");
+  if (!t->gradients) return t->gradient_count = 0, error_memory(r->error, "for the algorithm");
   t->gradients[t->gradient_count++] = gradient;
   return STATUS_OK;
 }

@@ -45,9 +45,7 @@ typedef struct Nodes {
 } Nodes;
 
 static char *or_empty(char *s) { return s ? s : (char *)(uintptr_t)""; }
-static bool out_of_memory(Inliner *in) {
-  return error_set(in->error, STATUS_OUT_OF_MEMORY, NULL, "out of memory for the model's functions"), false;
-}
+static bool out_of_memory(Inliner *in) { return error_memory(in->error, "for the model's functions"), false; }
 
 /* ---- how much there is ---- */
 

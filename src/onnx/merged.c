@@ -20,7 +20,7 @@ typedef struct Splitter {
 } Splitter;
 
 static Status out_of_memory(const OnnxReader *r) {
-  return error_set(r->error, STATUS_OUT_OF_MEMORY, NULL, "out of memory for layers that the exporter merged");
+  return error_memory(r->error, "for layers that the exporter merged");
 }
 
 /* The module of a node; of one without notes, that of its first reader. */

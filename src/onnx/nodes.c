@@ -11,8 +11,7 @@ static Status read_metadata(const Onnx__ModelProto *model, Arena *arena, Error *
   const char **keys = ARENA_ARRAY(arena, const char *, model->n_metadata_props);
   const char **texts = ARENA_ARRAY(arena, const char *, model->n_metadata_props);
   if (!keys || !texts || model->n_metadata_props > NODES_MAX)
-    return error_set(error, STATUS_OUT_OF_MEMORY, NULL, "out of memory for a model's %zu metadata entries",
-                     model->n_metadata_props);
+    return ERROR_MEMORY(error, "for a model's %zu metadata entries", model->n_metadata_props);
   out->metadata_count = (int)model->n_metadata_props;
   for (int i = 0; i < out->metadata_count; i++) {
     keys[i] = or_empty(model->metadata_props[i]->key);
@@ -32,7 +31,7 @@ Status onnx_read_nodes(const uint8_t *bytes, size_t count, const External *exter
   if (g->n_node > NODES_MAX)
     return error_set(error, STATUS_INVALID_MODEL, NULL, "the model has %zu nodes, too many", g->n_node);
   OnnxNode *nodes = ARENA_ARRAY(arena, OnnxNode, g->n_node);
-  if (!nodes) return error_set(error, STATUS_OUT_OF_MEMORY, NULL, "out of memory for a model of %zu nodes", g->n_node);
+  if (!nodes) return ERROR_MEMORY(error, "for a model of %zu nodes", g->n_node);
   *out = (OnnxPlain){.nodes = nodes, .node_count = (int)g->n_node};
   for (int i = 0; i < out->node_count; i++) {
     const Onnx__NodeProto *n = g->node[i];

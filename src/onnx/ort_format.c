@@ -318,8 +318,7 @@ const Onnx__ModelProto *onnx_ort_format_read(const uint8_t *bytes, size_t count,
   if (r.bytes.damaged)
     error_set(error, STATUS_INVALID_MODEL, NULL,
               "the ORT-format model is damaged: an offset leads outside of the file, or a text is not UTF-8");
-  else if (!good || arena->failed)
-    error_set(error, STATUS_OUT_OF_MEMORY, NULL, "out of memory while reading an ORT-format model of %zu bytes", count);
+  else if (!good || arena->failed) ERROR_MEMORY(error, "while reading an ORT-format model of %zu bytes", count);
   else return model;
   return NULL;
 }

@@ -113,7 +113,7 @@ static Status read_initializers(Reader *r) {
     if (!has_name(t->name)) return error_set(r->error, STATUS_INVALID_MODEL, NULL, "initializer %zu has no name", i);
     bool widens = dtype_packed((DType)t->data_type) > 1 && is_only_dequantized(r, t->name);
     if (!(wide = widens ? onnx_tensor_widen(t, r->arena, r->error) : t))
-      return error_set(r->error, STATUS_OUT_OF_MEMORY, NULL, "out of memory for initializer '%.128s'", t->name);
+      return ERROR_MEMORY(r->error, "for initializer '%.128s'", t->name);
     t = wide;
     Value tensor = {0};
     TRY(onnx_tensor_read(t, "initializer", t->name, r->arena, r->error, &tensor));
@@ -177,7 +177,7 @@ static Status read_type(Reader *r, const char *name, const Onnx__TypeProto *type
 
 static Status declare(Reader *r, const char *name, const Declared *d, Value *v) {
   Declared *kept = ARENA_NEW(r->arena, Declared);
-  if (!kept) return error_set(r->error, STATUS_OUT_OF_MEMORY, NULL, "out of memory for '%.128s'", name);
+  if (!kept) return ERROR_MEMORY(r->error, "for '%.128s'", name);
   *kept = *d;
   v->declared = kept;
   return STATUS_OK;

@@ -18,9 +18,7 @@ typedef struct Reader {
   Subgraph *to;
 } Reader;
 
-static Status out_of_memory(Reader *r) {
-  return error_set(r->error, STATUS_OUT_OF_MEMORY, NULL, "out of memory for a subgraph");
-}
+static Status out_of_memory(Reader *r) { return error_memory(r->error, "for a subgraph"); }
 
 /* A new slot; refused when the name has one. */
 static Status make_slot(Reader *r, const char *name, int *slot) {

@@ -118,8 +118,7 @@ Status onnx_tensor_read(const Onnx__TensorProto *t, const char *what, const char
   if (!out->data && type == DTYPE_STRING && !arena->failed)
     return error_set(error, STATUS_UNSUPPORTED_OP, NULL,
                      "%s '%.128s' has a string with a zero character, which we do not read", what, name);
-  return out->data ? STATUS_OK
-                   : error_set(error, STATUS_OUT_OF_MEMORY, NULL, "out of memory for %s '%.128s'", what, name);
+  return out->data ? STATUS_OK : ERROR_MEMORY(error, "for %s '%.128s'", what, name);
 }
 
 static Onnx__TensorProto *write_strings(Onnx__TensorProto *t, const Value *v, Arena *arena) {

@@ -11,7 +11,7 @@ enum { BINDINGS_MAX = 1 << 20 };
 static Status read_bindings(OnnxTraining *t, Onnx__StringStringEntryProto *const *from, size_t count, Arena *arena,
                             const char *what, OnnxBinding **out, int *out_count) {
   *out = count <= BINDINGS_MAX ? ARENA_ARRAY(arena, OnnxBinding, count) : NULL;
-  if (!*out) return error_set(&t->error, STATUS_OUT_OF_MEMORY, NULL, "out of memory for %zu %ss", count, what);
+  if (!*out) return ERROR_MEMORY(&t->error, "for %zu %ss", count, what);
   for (size_t i = 0; i < count; i++) {
     if (!from[i]->key || !*from[i]->key || !from[i]->value || !*from[i]->value)
       return error_set(&t->error, STATUS_INVALID_MODEL, NULL, "the training_info's %s %zu lacks one of its two names",

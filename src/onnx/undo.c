@@ -14,7 +14,7 @@
 #include "onnx/parts.h"
 
 static Status out_of_memory(const OnnxReader *r) {
-  return error_set(r->error, STATUS_OUT_OF_MEMORY, NULL, "out of memory for parameters that the exporter merged");
+  return error_memory(r->error, "for parameters that the exporter merged");
 }
 
 static Value *add_parameter(OnnxReader *r, const char *name, const Value *like, const Shape *shape, const void *data) {

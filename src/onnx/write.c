@@ -253,8 +253,7 @@ Onnx__ModelProto *onnx_model_of(const Graph *g, bool types, Arena *arena) {
 
 Status onnx_model_pack(const Onnx__ModelProto *model, Error *error, Block *out, size_t *out_bytes) {
   size_t bytes = model ? onnx__model_proto__get_packed_size(model) : 0;
-  if (!model || !block_reserve(out, bytes))
-    return error_set(error, STATUS_OUT_OF_MEMORY, NULL, "out of memory while writing the model");
+  if (!model || !block_reserve(out, bytes)) return error_memory(error, "while writing the model");
   *out_bytes = onnx__model_proto__pack(model, out->data);
   return STATUS_OK;
 }

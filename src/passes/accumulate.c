@@ -23,8 +23,7 @@ static Status move_forward(Graph *g) {
   int *first = ARENA_ARRAY(g->arena, int, g->node_count), *next = ARENA_ARRAY(g->arena, int, g->node_count),
       count = 0;                                             /* lists of accumulators, place + 1 */
   int *made_at = ARENA_ARRAY(g->arena, int, g->value_count); /* by a value's index */
-  if (!nodes || !first || !next || !made_at)
-    return error_set(g->error, STATUS_OUT_OF_MEMORY, NULL, "out of memory while planning");
+  if (!nodes || !first || !next || !made_at) return error_memory(g->error, "while planning");
   for (int i = 0; i < g->node_count; i++)
     for (int k = 0; k < g->nodes[i]->out_count; k++)
       if (g->nodes[i]->out[k]) made_at[g->nodes[i]->out[k]->index] = i;

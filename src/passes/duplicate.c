@@ -107,8 +107,7 @@ Status pass_duplicate(Graph *g) {
   while (slots < (uint32_t)g->node_count) slots *= 2;
   Table table = {ARENA_ARRAY(&scratch, int, slots), ARENA_ARRAY(&scratch, int, g->node_count), slots - 1};
   bool room = table.slots && table.next;
-  Status status = room ? rewrite_each_with(g, rewrite, &table)
-                       : error_set(g->error, STATUS_OUT_OF_MEMORY, NULL, "out of memory while planning");
+  Status status = room ? rewrite_each_with(g, rewrite, &table) : error_memory(g->error, "while planning");
   arena_free(&scratch);
   return status;
 }

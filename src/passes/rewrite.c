@@ -34,9 +34,7 @@ void rewrite_drop_dead(Graph *g) {
 
 static Status keep(Graph *g, Node *n) {
   g->nodes = arena_list_grow(g->frame, g->nodes, g->node_count, &g->node_capacity, sizeof *g->nodes);
-  if (!g->nodes)
-    return g->node_count = g->node_capacity = 0,
-           error_set(g->error, STATUS_OUT_OF_MEMORY, NULL, "out of memory while planning");
+  if (!g->nodes) return g->node_count = g->node_capacity = 0, error_memory(g->error, "while planning");
   g->nodes[g->node_count++] = n;
   return STATUS_OK;
 }

@@ -109,9 +109,7 @@ static Status run_stage(DynamicShapes *s, Graph *stage, Block *memory, Error *er
   return plan_execute(&program, plan_all(&program), s->stop);
 }
 
-static Status out_of_memory(Error *error) {
-  return error_set(error, STATUS_OUT_OF_MEMORY, NULL, "out of memory for values that shapes depend on");
-}
+static Status out_of_memory(Error *error) { return error_memory(error, "for values that shapes depend on"); }
 
 /* Computes those values of a graph that are not NULL and pins them, in memory of `arena`. */
 static Status pin_values(DynamicShapes *s, Graph *g, Value *const *values, int most, Arena *arena, Error *error) {

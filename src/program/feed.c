@@ -53,7 +53,7 @@ void *feed_tensor(Feed *f, DType type, const Shape *shape, size_t text_bytes, Er
   if (!shape_count(shape, &count) || !size_multiply(count, dtype_bytes(type), &bytes) ||
       !size_add(bytes, text_bytes, &whole) || whole > PTRDIFF_MAX || !block_reserve(&f->block, bytes) ||
       (strings && !block_reserve(&f->text, text_bytes))) {
-    error_set(error, STATUS_OUT_OF_MEMORY, NULL, "out of memory for input '%.100s'", f->input->name);
+    ERROR_MEMORY(error, "for input '%.100s'", f->input->name);
     return NULL;
   }
   f->shape = *shape;
@@ -89,8 +89,7 @@ Status feed_sequence(Feed *f, Graph *g, int count, Arena *arena, Error *error) {
     return error_set(error, STATUS_INVALID_FEED, NULL,
                      "input '%.100s': a sequence of %d tensors came, we take up to %d", name, count, SEQUENCE_MAX);
   while (f->items_made < count)
-    if (!make_item(f, g, arena))
-      return error_set(error, STATUS_OUT_OF_MEMORY, NULL, "out of memory for input '%.100s'", name);
+    if (!make_item(f, g, arena)) return ERROR_MEMORY(error, "for input '%.100s'", name);
   f->item_count = count;
   f->came = 0;
   f->fed = true;

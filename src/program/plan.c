@@ -245,8 +245,7 @@ static Status place_in(Graph *g, Program *out, Arena *scratch) {
   Span *spans = ARENA_ARRAY(scratch, Span, most);
   int *order = ARENA_ARRAY(scratch, int, most);
   size_t *alive = ARENA_ARRAY(scratch, size_t, g->node_count);
-  if (!spans || !order || !alive)
-    return error_set(g->error, STATUS_OUT_OF_MEMORY, NULL, "out of memory for the memory plan");
+  if (!spans || !order || !alive) return error_memory(g->error, "for the memory plan");
   bool fits = collect_spans(g, spans, &count);
   if (count > FITTED_MAX) variant_see(VARIANT_many_nodes);
   int fitted = count < FITTED_MAX || !part_many_spans ? count : FITTED_MAX;
@@ -274,7 +273,7 @@ static Status place(Graph *g, Program *out) {
 
 Status plan(Graph *g, bool overwrite_gradients, Program *out) {
   *out = (Program){.graph = g, .steps = ARENA_ARRAY(g->frame, Node *, g->node_count)};
-  if (!out->steps) return error_set(g->error, STATUS_OUT_OF_MEMORY, NULL, "out of memory for the memory plan");
+  if (!out->steps) return error_memory(g->error, "for the memory plan");
   share_roots(g);
   find_lives(g);
   for (int i = 0; i < g->node_count; i++) {
@@ -354,7 +353,7 @@ Status plan_make_lean(Program *p, int count) {
   Graph *g = p->graph;
   bool *needed = ARENA_ARRAY(g->arena, bool, g->value_count);
   p->lean = ARENA_ARRAY(g->arena, Node *, p->step_count);
-  if (!needed || !p->lean) return error_set(g->error, STATUS_OUT_OF_MEMORY, NULL, "out of memory for the memory plan");
+  if (!needed || !p->lean) return error_memory(g->error, "for the memory plan");
   for (int i = count; i < g->output_count; i++) needed[g->outputs[i]->index] = true;
   for (int i = g->node_count - 1, step = p->step_count; i >= 0; i--) {
     Node *n = g->nodes[i];
@@ -384,7 +383,7 @@ Status plan_execute(const Program *p, StepRange range, const ThreadsStop *stop) 
 
 Status plan_execute_timed(Program *p, StepRange range, const ThreadsStop *stop, const Clock *clock) {
   if (!p->ms && !(p->ms = ARENA_ARRAY(p->graph->arena, double, p->step_count)))
-    return error_set(p->graph->error, STATUS_OUT_OF_MEMORY, NULL, "out of memory for the times of nodes");
+    return error_memory(p->graph->error, "for the times of nodes");
   threads_watch(stop);
   double since = clock->now(clock->context);
   for (int i = range.first; i < range.end && !gives_up(); i++) {

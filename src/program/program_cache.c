@@ -222,8 +222,7 @@ static Graph *bind(const Request *r, CachedProgram *c, const Dim *numbers, Value
 
 static Status find_losses(Program *p, Arena *arena, Error *error) {
   if (!(p->loss_count = loss_list(p, NULL))) return STATUS_OK;
-  if (!(p->losses = ARENA_ARRAY(arena, const Node *, p->loss_count)))
-    return error_set(error, STATUS_OUT_OF_MEMORY, NULL, "out of memory while planning");
+  if (!(p->losses = ARENA_ARRAY(arena, const Node *, p->loss_count))) return error_memory(error, "while planning");
   loss_list(p, p->losses);
   return STATUS_OK;
 }
@@ -232,11 +231,11 @@ static Status build(ProgramCache *t, const Request *r, CachedProgram *c, Error *
   Dim *numbers = bind_symbols(r, &c->arena, error);
   int count = r->fetch_count + r->effect_count;
   Value **wanted = ARENA_ARRAY(&c->arena, Value *, count);
-  if (!numbers || !wanted) return error_set(error, STATUS_OUT_OF_MEMORY, NULL, "out of memory while planning");
+  if (!numbers || !wanted) return error_memory(error, "while planning");
   for (int i = 0; i < count; i++) wanted[i] = i < r->fetch_count ? r->fetches[i] : r->effects[i - r->fetch_count];
   Graph *bound = bind(r, c, numbers, wanted, count, error);
   Value **fetched = bound ? dynamic_shapes_spread(bound) : NULL;
-  if (!fetched) return error_set(error, STATUS_OUT_OF_MEMORY, NULL, "out of memory while planning");
+  if (!fetched) return error_memory(error, "while planning");
   TRY(check_fed(r, error));
   TRY(check_shapes(bound));
   TRY(passes_run(bound, r->overwrite_gradients ? r->passes & ~(1u << PASS_accumulate) : r->passes));
@@ -274,8 +273,7 @@ void program_cache_resume(CachedProgram *c, const Feed *feeds, int count, const 
 
 static Status reserve(ProgramCache *t, const Request *r, const Program *p, Error *error) {
   if (!block_reserve(r->arena ? r->arena : &t->step_arena, p->arena_bytes))
-    return error_set(error, STATUS_OUT_OF_MEMORY, NULL, "out of memory: a step on these shapes needs %zu bytes",
-                     p->arena_bytes);
+    return error_memory_bytes(error, "a step on these shapes needs", p->arena_bytes);
   if (p->arena_bytes <= t->largest_bytes) return STATUS_OK;
   t->largest_bytes = p->arena_bytes;
   t->lower_bound_bytes = p->lower_bound_bytes;
@@ -302,7 +300,7 @@ static CachedProgram *cache_build(ProgramCache *t, CachedProgram **slot, const R
     c->key_count = key_count;
     return *slot = c;
   }
-  error_set(error, STATUS_OUT_OF_MEMORY, NULL, "out of memory while planning"); /* the first error wins */
+  error_memory(error, "while planning"); /* the first error wins */
   let_go(c);
   return NULL;
 }
@@ -340,7 +338,7 @@ static CachedProgram *prepare_alone(ProgramCache *t, const Request *r, size_t ke
 
 static CachedProgram *program_of(ProgramCache *t, const Request *r, Error *error) {
   size_t key_count = key_of(t, r);
-  if (!key_count) return error_set(error, STATUS_OUT_OF_MEMORY, NULL, "out of memory while planning"), NULL;
+  if (!key_count) return error_memory(error, "while planning"), NULL;
   CachedProgram *c = prepare(t, r, key_count, error);
   if (!c && !(c = prepare_alone(t, r, key_count, error))) return NULL;
   c->used = ++t->clock;

@@ -34,9 +34,7 @@ typedef struct Joined {
   Checkpoint to;
 } Joined;
 
-static Status out_of_memory(TrainletSession *s) {
-  return error_set(&s->error, STATUS_OUT_OF_MEMORY, NULL, "out of memory for the checkpoint");
-}
+static Status out_of_memory(TrainletSession *s) { return error_memory(&s->error, "for the checkpoint"); }
 
 static int compare(const void *a, const void *b) {
   return strcmp((*(const CheckpointTensor *const *)a)->name, (*(const CheckpointTensor *const *)b)->name);

@@ -17,9 +17,7 @@ typedef struct Standing {
 
 static size_t padded_bytes(const Parameter *p) { return (p->bytes + 15) & ~(size_t)15; }
 
-static Status out_of_memory(TrainletSession *s) {
-  return error_set(&s->error, STATUS_OUT_OF_MEMORY, NULL, "out of memory for another adapter");
-}
+static Status out_of_memory(TrainletSession *s) { return error_memory(&s->error, "for another adapter"); }
 
 static Adapter *find(const Adapters *a, const char *name) {
   Adapter *it = a->first;

@@ -8,9 +8,7 @@
 #include "program/loss.h"
 #include "train/gradients.h"
 
-static Status out_of_memory(TrainletSession *s) {
-  return error_set(&s->error, STATUS_OUT_OF_MEMORY, NULL, "out of memory for a forward run");
-}
+static Status out_of_memory(TrainletSession *s) { return error_memory(&s->error, "for a forward run"); }
 
 /* ---- the graph ---- */
 

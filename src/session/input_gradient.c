@@ -48,6 +48,6 @@ Status trainlet_session_input_gradient(TrainletSession *s, TrainletPart part, co
   Model *m = session_model(s, part);
   bool done = m && want(s, m, input) == STATUS_OK;
   if (m) m->graph->arena->failed = false; /* nothing reads what a try without memory appended: the next may have it */
-  if (!done) error_set(&s->error, STATUS_OUT_OF_MEMORY, NULL, "out of memory for the gradient"); /* the first wins */
+  if (!done) error_memory(&s->error, "for the gradient"); /* the first wins */
   return session_leave(s, done);
 }

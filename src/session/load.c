@@ -61,16 +61,14 @@ static Status read_optimizer(TrainletSession *s, const void *bytes, size_t count
 void *trainlet_session_external(TrainletSession *s, const char *location, size_t bytes) {
   session_enter(s);
   void *to = external_add(&s->external, location, bytes, &s->arena);
-  if (!to)
-    error_set(&s->error, STATUS_OUT_OF_MEMORY, NULL, "out of memory for the %zu bytes of external data '%.200s'", bytes,
-              location);
+  if (!to) ERROR_MEMORY(&s->error, "for the %zu bytes of external data '%.200s'", bytes, location);
   return session_leave(s, to) == STATUS_OK ? to : NULL;
 }
 
 void *trainlet_session_file(TrainletSession *s, size_t bytes) {
   session_enter(s);
   void *to = external_add_file(&s->external, bytes, &s->arena);
-  if (!to) error_set(&s->error, STATUS_OUT_OF_MEMORY, NULL, "out of memory for a file of %zu bytes", bytes);
+  if (!to) ERROR_MEMORY(&s->error, "for a file of %zu bytes", bytes);
   return session_leave(s, to) == STATUS_OK ? to : NULL;
 }
 

@@ -113,8 +113,7 @@ const char *trainlet_session_fit(const TrainletSession *s) { return s->checkpoin
 static Status set_fit(TrainletSession *s, const char *text) {
   size_t bytes = strlen(text) + 1;
   Block fit = {0};
-  if (!block_reserve(&fit, bytes))
-    return error_set(&s->error, STATUS_OUT_OF_MEMORY, NULL, "out of memory for where the fit stands");
+  if (!block_reserve(&fit, bytes)) return error_memory(&s->error, "for where the fit stands");
   block_free(&s->fit);
   s->fit = fit;
   s->checkpoint.fit = *text ? memcpy(fit.data, text, bytes) : NULL;
@@ -193,8 +192,7 @@ static Status set_property(TrainletSession *s, const Property *wanted) {
   TRY(property_check(wanted->name, wanted->kind == PROPERTY_STRING ? wanted->s : NULL, &s->error));
   bool copied = tidy(s) && copy_property(&copy, wanted, &s->bag);
   Property *p = find_property(s, wanted->name), *to = !copied || p ? p : append_property(s);
-  if (!copied || !to)
-    return error_set(&s->error, STATUS_OUT_OF_MEMORY, NULL, "out of memory for property '%.100s'", wanted->name);
+  if (!copied || !to) return ERROR_MEMORY(&s->error, "for property '%.100s'", wanted->name);
   s->property_count += !p;
   *to = copy;
   return STATUS_OK;

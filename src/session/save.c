@@ -36,9 +36,7 @@ Status session_finish_result(TrainletSession *s, Status status) {
   return session_leave(s, status == STATUS_OK);
 }
 
-static Status out_of_memory(TrainletSession *s) {
-  return error_set(&s->error, STATUS_OUT_OF_MEMORY, NULL, "out of memory for the file to save");
-}
+static Status out_of_memory(TrainletSession *s) { return error_memory(&s->error, "for the file to save"); }
 
 static CheckpointTensor tensor_of(const Parameter *p, const void *data, const char *name) {
   return (CheckpointTensor){name, p->type, p->shape, data, p->bytes};

@@ -27,9 +27,7 @@ int session_model_of(TrainletPart part) {
                                 : -1;
 }
 
-Status session_out_of_memory(TrainletSession *s) {
-  return error_set(&s->error, STATUS_OUT_OF_MEMORY, NULL, "out of memory for the session");
-}
+Status session_out_of_memory(TrainletSession *s) { return error_memory(&s->error, "for the session"); }
 
 Status session_check_values(TrainletSession *s) {
   if (!s->lacks_values) return STATUS_OK;

@@ -299,7 +299,7 @@ static Status apply(Choice *c) {
   if (status != STATUS_OK || budget_missed()) {
     arena_free(&s->chosen);
     s->chosen = previous;
-    return error_set(&s->error, STATUS_OUT_OF_MEMORY, NULL, "out of memory for the training graph"); /* or the first */
+    return error_memory(&s->error, "for the training graph"); /* or the first */
   }
   take_graph(s, &made, &previous);
   return STATUS_OK;

@@ -68,9 +68,7 @@ static Status refuse(TrainletTrainer *t, const char *why) {
   return error_set(&t->error, STATUS_INVALID_ARGUMENT, NULL, "%s", why);
 }
 
-static Status out_of_memory(TrainletTrainer *t) {
-  return error_set(&t->error, STATUS_OUT_OF_MEMORY, NULL, "out of memory for the trainer");
-}
+static Status out_of_memory(TrainletTrainer *t) { return error_memory(&t->error, "for the trainer"); }
 
 static Status add_dim(TrainletTrainer *t, const char *name, int64_t size) {
   if (t->loaded) return refuse(t, "the file is loaded: its dims cannot be told any more");
@@ -244,8 +242,7 @@ static Status place_inputs(TrainletTrainer *t, const Program *p, size_t *bytes) 
 
 static Status take_block(TrainletTrainer *t, size_t bytes, Value *values, int count) {
   if (!block_reserve_zeroed(&t->block, bytes))
-    return error_set(&t->error, STATUS_OUT_OF_MEMORY, NULL, "out of memory: a step and its inputs need %zu bytes",
-                     bytes);
+    return error_memory_bytes(&t->error, "a step and its inputs need", bytes);
   uintptr_t base = (uintptr_t)t->block.data;
   for (char *at = (char *)values; count > 0; count--, at += VALUE_RUN_BYTES) {
     Value *v = (Value *)(void *)at;

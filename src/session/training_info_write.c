@@ -198,6 +198,5 @@ Status session_write_algorithm(TrainletSession *s, Value *loss, OnnxTraining *t)
   Writer w = {.s = s, .g = t->graph, .t = t};
   if (t->graph->ir_version < 8) t->graph->ir_version = 8; /* functions */
   if (write_all(&w, loss) == STATUS_OK) return STATUS_OK;
-  return error_set(&s->error, STATUS_OUT_OF_MEMORY, NULL,
-                   "out of memory for the training_info"); /* the first error wins */
+  return error_memory(&s->error, "for the training_info"); /* the first error wins */
 }

@@ -17,8 +17,7 @@ Status state_anchor(State *s, const float *strengths, Error *error) {
   size_t before = sum_bytes(s, NULL), bytes = sum_bytes(s, strengths);
   Block bases = {0};
   if (bytes && !block_reserve(&bases, bytes))
-    return error_set(error, STATUS_OUT_OF_MEMORY, NULL, "out of memory: the base of what is anchored needs %zu bytes",
-                     bytes);
+    return error_memory_bytes(error, "the base of what is anchored needs", bytes);
   char *at = bases.data;
   for (int i = 0; i < s->count; i++) {
     Parameter *p = &s->parameters[i];
@@ -69,7 +68,7 @@ static Status take_bases(State *s, const Checkpoint *c, Error *error) {
 
 Status state_take_anchors(State *s, const Checkpoint *c, Arena *arena, Error *error) {
   float *strengths = ARENA_ARRAY(arena, float, s->count);
-  if (!strengths) return error_set(error, STATUS_OUT_OF_MEMORY, NULL, "out of memory for the anchors");
+  if (!strengths) return error_memory(error, "for the anchors");
   for (int i = 0; i < s->count; i++) strengths[i] = s->parameters[i].anchor;
   TRY(state_anchor(s, strengths, error));
   return take_bases(s, c, error);

@@ -9,8 +9,7 @@ Status state_begin_averages(State *s, Error *error) {
   for (int i = 0; i < s->count; i++) /* fits: they are in memory once */
     if (s->parameters[i].trainable) bytes += parameter_padded_bytes(&s->parameters[i]);
   if (!block_reserve_zeroed(&s->averages, bytes))
-    return error_set(error, STATUS_OUT_OF_MEMORY, NULL, "out of memory: an average of what trains needs %zu bytes",
-                     bytes);
+    return error_memory_bytes(error, "an average of what trains needs", bytes);
   s->total_bytes += bytes;
   char *at = s->averages.data;
   for (int i = 0; i < s->count; i++) {

@@ -109,8 +109,7 @@ static bool is_updated(const Parameter *p) { return p->updated && !p->trainable;
 static bool lacks_moments(const Parameter *p) { return p->trainable && !p->moment[0]; }
 
 Status state_no_room(const State *s, Error *error) {
-  return error_set(error, STATUS_OUT_OF_MEMORY, NULL,
-                   "out of memory: parameters, gradients and optimizer state need %zu bytes", s->total_bytes);
+  return error_memory_bytes(error, "parameters, gradients and optimizer state need", s->total_bytes);
 }
 
 /* Whether the budget leaves room for all the blocks. */
@@ -348,8 +347,7 @@ static Status copy_rest(State *s, const Checkpoint *c, const Graph *train, const
 
 Status state_create(State *s, const Checkpoint *c, Graph *train, const Optimizer *o, External *external, Arena *arena,
                     Error *error) {
-  if (order_parameters(s, c, train, arena) != STATUS_OK)
-    return error_set(error, STATUS_OUT_OF_MEMORY, NULL, "out of memory for the parameters");
+  if (order_parameters(s, c, train, arena) != STATUS_OK) return error_memory(error, "for the parameters");
   if (c->nominal) TRY(part_nominal ? part_nominal(s, train, error) : part_missing(error, "nominal checkpoints"));
   for (int i = 0; i < s->count; i++)
     if (s->parameters[i].trainable && s->parameters[i].type != DTYPE_FLOAT32)

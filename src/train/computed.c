@@ -8,9 +8,7 @@
 #include "train/mode.h"
 #include "train/modules.h"
 
-static Status out_of_memory(Graph *m) {
-  return error_set(m->error, STATUS_OUT_OF_MEMORY, NULL, "out of memory for parameters that the exporter computed");
-}
+static Status out_of_memory(Graph *m) { return error_memory(m->error, "for parameters that the exporter computed"); }
 
 static void read_instead(Node *n, const Value *v, Value *other) {
   for (int k = 0; k < n->in_count; k++)

@@ -31,7 +31,7 @@ static bool is_in_eval_mode(const Past *past, const Node *n, bool batch_norm) {
 
 Status eval_mode_find(const Graph *m, const bool *trained, bool batch_norm, Arena *arena, bool *eval_mode) {
   Past *past = ARENA_ARRAY(arena, Past, m->value_count);
-  if (!past) return error_set(m->error, STATUS_OUT_OF_MEMORY, NULL, "out of memory for the training graph");
+  if (!past) return error_memory(m->error, "for the training graph");
   for (int i = 0; i < m->value_count; i++) {
     const Value *v = m->values[i];
     past[i] = (Past){(mode_is_parameter(v) || v->kind == VALUE_STATE) && !v->statistic, trained[i]};

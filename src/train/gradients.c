@@ -8,7 +8,7 @@
 
 Status gradients_append(Graph *g, Value *loss, Value *const *wrt, int count, Value **grads) {
   float *one = ARENA_NEW(g->arena, float);
-  if (!one) return error_set(g->error, STATUS_OUT_OF_MEMORY, NULL, "out of memory for the gradient");
+  if (!one) return error_memory(g->error, "for the gradient");
   *one = 1;
   const char *name = graph_fresh_name(g, arena_print(g->arena, "%s_grad", loss->name));
   Value *seed = name ? graph_constant(g, name, DTYPE_FLOAT32, &loss->shape, one) : NULL;

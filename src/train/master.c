@@ -17,7 +17,7 @@ static Status convert(Graph *g, Value *v, DType to) {
   size_t count = shape_elements(&v->shape);
   char *data = arena_alloc_array(g->arena, count, dtype_bytes(to));
   Numbers block;
-  if (!data) return error_set(g->error, STATUS_OUT_OF_MEMORY, NULL, "out of memory for weights of another type");
+  if (!data) return error_memory(g->error, "for weights of another type");
   for (size_t at = 0; at < count; at += NUMBERS) {
     size_t part = count - at < NUMBERS ? count - at : NUMBERS;
     numbers_load(&block, v->data, v->type, at, 1, part);
@@ -44,7 +44,7 @@ Status master_make(Graph *m, Value *v) {
   TRY(convert(m, v, DTYPE_FLOAT32));
   Value *narrow = emit_with(m, "Cast", ATTRS(attr_of_int("to", type)), v);
   const char *name = narrow ? arena_print(m->arena, "%s.%s", v->name, dtype_name(type)) : NULL;
-  if (!name) return error_set(m->error, STATUS_OUT_OF_MEMORY, NULL, "out of memory for weights of another type");
+  if (!name) return error_memory(m->error, "for weights of another type");
   TRY(graph_rename(m, narrow, name));
   computed_read_instead(m, v, narrow);
   return read_statistics(m, narrow, v), STATUS_OK;

@@ -329,5 +329,5 @@ Status modules_find(Graph *g, const NameList *names, Arena *arena, Modules *out)
     find_last(&f);
   }
   if (f.alone && f.ahead && find(&f) == STATUS_OK) return STATUS_OK;
-  return error_set(g->error, STATUS_OUT_OF_MEMORY, NULL, "out of memory for the names of modules");
+  return error_memory(g->error, "for the names of modules");
 }

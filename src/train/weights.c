@@ -197,8 +197,7 @@ Status weights_read(Graph *m, Arena *arena, Weights *out) {
   for (int i = 0; i < m->node_count && !arena->failed; i++) place(&r, m->nodes[i]);
   r.expanded_from = NULL;
   if (!arena->failed) read_nodes(&r);
-  return arena->failed ? error_set(m->error, STATUS_OUT_OF_MEMORY, NULL, "out of memory for the parameters")
-                       : STATUS_OK;
+  return arena->failed ? error_memory(m->error, "for the parameters") : STATUS_OK;
 }
 
 const Reading *weights_learned(const Weights *w, const Value *v) {

@@ -4,9 +4,7 @@
 #include "graph/op.h"
 #include "ops/control/yield.h"
 
-static Status out_of_memory(Graph *g) {
-  return error_set(g->error, STATUS_OUT_OF_MEMORY, NULL, "out of memory for the training graph");
-}
+static Status out_of_memory(Graph *g) { return error_memory(g->error, "for the training graph"); }
 
 static const char *gradient_name(Graph *g, const Value *v) {
   const char *stem = arena_print(g->arena, "%s_grad", v->name);

@@ -19,7 +19,7 @@ typedef struct Reading {
 static Status check_bindings(Reading *r, const OnnxBinding *bindings, int count, const Graph *source,
                              const char *what) {
   bool *named = ARENA_ARRAY(r->arena, bool, r->from->graph->value_count); /* by a value's index */
-  if (!named) return error_set(r->error, STATUS_OUT_OF_MEMORY, NULL, "out of memory for the algorithm");
+  if (!named) return error_memory(r->error, "for the algorithm");
   for (int i = 0; i < count; i++) {
     const Value *to = graph_find(r->from->graph, bindings[i].to);
     const Value *from = source ? graph_find(source, bindings[i].from) : NULL;
@@ -116,11 +116,11 @@ static Status find_loss(Reading *r) {
 static Status cut_model(Reading *r) {
   Graph *g = r->from->graph;
   Value **wanted = ARENA_ARRAY(r->arena, Value *, g->output_count + 1);
-  if (!wanted) return error_set(r->error, STATUS_OUT_OF_MEMORY, NULL, "out of memory for the algorithm");
+  if (!wanted) return error_memory(r->error, "for the algorithm");
   for (int i = 0; i < g->output_count; i++) wanted[i] = g->outputs[i];
   wanted[g->output_count] = r->from->gradients->y;
   Graph *model = r->to->model = graph_clone(g, r->arena, r->error, NULL, wanted, g->output_count + 1);
-  if (!model) return error_set(r->error, STATUS_OUT_OF_MEMORY, NULL, "out of memory for the algorithm");
+  if (!model) return error_memory(r->error, "for the algorithm");
   model->output_count--;
   r->to->loss = r->from->gradients->y->copy;
   for (int i = 0; i < r->from->gradient_count; i++)
@@ -147,7 +147,7 @@ static Status find_parameters(Reading *r) {
   int most = 0;
   for (int i = 0; i < t->gradient_count; i++) most += t->gradients[i].count;
   r->to->parameters = ARENA_ARRAY(r->arena, TrainedParameter, most);
-  if (!r->to->parameters) return error_set(r->error, STATUS_OUT_OF_MEMORY, NULL, "out of memory for the algorithm");
+  if (!r->to->parameters) return error_memory(r->error, "for the algorithm");
   for (int i = 0; i < t->gradient_count; i++)
     for (int k = 0; k < t->gradients[i].count; k++) {
       const OnnxGradient *g = &t->gradients[i];

@@ -180,7 +180,7 @@ static Status check_rest(Reading *r) {
 Status training_optimizer_read(const OnnxTraining *t, TrainingInfo *info, Arena *arena, Error *error) {
   Reading r = {t, error, ARENA_ARRAY(arena, bool, t->update_count)};
   Step first = {0}, s;
-  if (!r.understood) return error_set(error, STATUS_OUT_OF_MEMORY, NULL, "out of memory for the algorithm");
+  if (!r.understood) return error_memory(error, "for the algorithm");
   for (int i = 0; i < info->parameter_count; i++) {
     TRY(read_step(&r, &info->parameters[i], &s));
     if (!i) first = s;
