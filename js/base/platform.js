@@ -19,12 +19,12 @@ export function nodeModule(name) {
 
 /**
  * The absolute URL of what a string names: a URL, one relative to the page, or in Node a path.
- * @param {string | URL} place
+ * @param {string | URL} source
  * @returns {Promise<URL>}
  */
-export async function locate(place) {
-  if (place instanceof URL) return place;
-  if (/^[a-z][a-z0-9+.-]+:/i.test(place)) return new URL(place);
-  if (isNode) return (await nodeModule('url')).pathToFileURL(place);
-  return new URL(place, globalThis.document?.baseURI ?? globalThis.location?.href);
+export async function locate(source) {
+  if (source instanceof URL) return source;
+  if (/^[a-z][a-z0-9+.-]+:/i.test(source)) return new URL(source);
+  if (isNode) return (await nodeModule('url')).pathToFileURL(source);
+  return new URL(source, globalThis.document?.baseURI ?? globalThis.location?.href);
 }

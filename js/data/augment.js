@@ -139,9 +139,9 @@ class Augmenter {
   }
 
   /**
-   * The same batches, each changed as its place says.
+   * The same batches, each changed as its position says.
    * @param {Batches} batches
-   * @param {readonly [seed: number, epoch: number, batch: number]} place of the first
+   * @param {readonly [seed: number, epoch: number, batch: number]} position of the first
    * @param {AbortSignal} [signal]
    * @returns {Batches}
    */
@@ -165,11 +165,11 @@ class Augmenter {
 
   /**
    * @param {Next} next
-   * @param {readonly [number, number, number]} place
+   * @param {readonly [number, number, number]} position
    * @param {AbortSignal} [signal]
    * @returns {Promise<Next>}
    */
-  async #change(next, place, signal) {
+  async #change(next, position, signal) {
     const { feeds } = next.value;
     this.#worker ??= this.#start();
     const worker = await this.#worker;
@@ -182,7 +182,7 @@ class Augmenter {
       const steps = await Promise.all(this.#wish.steps.map(placed));
       if (signal?.aborted) stop();
       else if (this.#end) this.#settle.reject(this.#end);
-      else worker.post({ ...feeds, ...this.#wish, steps, place }, [feeds.buffer]);
+      else worker.post({ ...feeds, ...this.#wish, steps, position }, [feeds.buffer]);
       return { ...next, value: { ...next.value, feeds: { ...feeds, buffer: await changed } } };
     } finally {
       signal?.removeEventListener('abort', stop);

@@ -13,7 +13,7 @@
  * @property {string} input
  * @property {boolean} last where the channels are: NHWC
  * @property {readonly (Step | Own)[]} steps
- * @property {readonly [seed: number, epoch: number, batch: number]} place
+ * @property {readonly [seed: number, epoch: number, batch: number]} position
  */
 /**
  * @typedef {{ data: Float32Array | Uint8Array, channels: number, height: number, width: number, across: number, down:
@@ -155,7 +155,7 @@ function exampleOf(data, [, ...dims], last) {
 }
 
 /** @param {Question} question */
-async function augment({ tensors, buffer, input, last, steps, place }) {
+async function augment({ tensors, buffer, input, last, steps, position }) {
   const part = /** @type {Part} */ (tensors.find(({ name }) => name === input));
   const data = arrayOf(buffer, part);
   const rows = part.dims[0];
@@ -167,15 +167,15 @@ async function augment({ tensors, buffer, input, last, steps, place }) {
       await work({
         data,
         dims: part.dims,
-        random: randomOf([...place, -1, i]),
-        epoch: place[1],
-        batch: place[2],
+        random: randomOf([...position, -1, i]),
+        epoch: position[1],
+        batch: position[2],
         options: step.options,
       });
     } else {
       for (let row = 0; row < rows; row++) {
         const example = exampleOf(data.subarray(row * size, (row + 1) * size), part.dims, last);
-        WORK[step.type](example, step, randomOf([...place, row, i]));
+        WORK[step.type](example, step, randomOf([...position, row, i]));
       }
     }
   }

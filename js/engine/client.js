@@ -302,6 +302,6 @@ export async function withClient(options, make) {
 /** The engine, and how many threads it is to use. @param {EngineOptions} options */
 async function compileFor({ wasmUrl, wasmBinary, threads: wanted = 'auto', reproducible = false }) {
   const threads = await threadsFor(wanted);
-  const place = { wasmUrl: wasmUrl ? await locate(`${wasmUrl}`) : undefined, wasmBinary };
-  return { threads, module: await compileEngine({ ...place, threads, reproducible }) };
+  const source = { wasmUrl: wasmUrl ? await locate(`${wasmUrl}`) : undefined, wasmBinary };
+  return { threads, module: await compileEngine({ ...source, threads, reproducible }) };
 }

@@ -10,7 +10,7 @@ import { isNode, nodeModule } from '../base/platform.js';
 const modules = new Map();
 
 /**
- * @param {{ wasmUrl?: URL, wasmBinary?: Uint8Array, threads: number, reproducible: boolean }} place
+ * @param {{ wasmUrl?: URL, wasmBinary?: Uint8Array, threads: number, reproducible: boolean }} build
  * @returns {Promise<WebAssembly.Module>} made off the calling thread, and as the bytes stream in where the server says
  * what they are
  */

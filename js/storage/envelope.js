@@ -1,4 +1,4 @@
-/** Bytes with what is to be known of them, in one file that tells whether it is whole. */
+/** Envelopes: bytes and their meta data in one file, with a checksum. */
 
 import { checksum, isSame } from '../base/checksum.js';
 import { OTHER_VERSION } from './faults.js';
@@ -15,32 +15,32 @@ export const HEAD = 44;
 export const CUT = 'is cut short or no checkpoint';
 
 /**
- * A whole file but for its checksum.
+ * Puts bytes into an envelope, which lacks its checksum only.
  * @param {Uint8Array} bytes
  * @param {Record<string, unknown>} more of the info, as JSON
  * @param {Uint8Array} magic with the version
  */
-export function seal(bytes, more, magic) {
+export function wrap(bytes, more, magic) {
   const info = new TextEncoder().encode(JSON.stringify({ savedAt: Date.now(), bytes: bytes.length, ...more }));
-  const sealed = new Uint8Array(HEAD + info.length + bytes.length);
-  sealed.set(magic);
-  new DataView(sealed.buffer).setUint32(LENGTH, info.length, true);
-  sealed.set(info, HEAD);
-  sealed.set(bytes, HEAD + info.length);
-  return sealed;
+  const envelope = new Uint8Array(HEAD + info.length + bytes.length);
+  envelope.set(magic);
+  new DataView(envelope.buffer).setUint32(LENGTH, info.length, true);
+  envelope.set(info, HEAD);
+  envelope.set(bytes, HEAD + info.length);
+  return envelope;
 }
 
-/** Writes the hash; outside of secure contexts, which have none, it stays 0. @param {Uint8Array} sealed */
-export async function sumUp(sealed) {
-  const sum = await checksum(sealed.subarray(LENGTH));
-  if (sum) sealed.set(sum, SUM);
+/** Writes the hash; outside of secure contexts, which have none, it stays 0. @param {Uint8Array} envelope */
+export async function addChecksum(envelope) {
+  const sum = await checksum(envelope.subarray(LENGTH));
+  if (sum) envelope.set(sum, SUM);
 }
 
 /** In any version. @param {Uint8Array} head @param {Uint8Array} magic */
-export const isSealed = (head, magic) => isSame(head.subarray(0, VERSION), magic.subarray(0, VERSION));
+export const isEnvelope = (head, magic) => isSame(head.subarray(0, VERSION), magic.subarray(0, VERSION));
 
 /** @param {Uint8Array} head @param {Uint8Array} magic */
-const isOther = (head, magic) => isSealed(head, magic) && head.length > VERSION && head[VERSION] !== magic[VERSION];
+const isOther = (head, magic) => isEnvelope(head, magic) && head.length > VERSION && head[VERSION] !== magic[VERSION];
 
 /** The offset of the bytes. @param {Uint8Array} head */
 export const bytesAt = (head) => HEAD + new DataView(head.buffer, head.byteOffset).getUint32(LENGTH, true);
@@ -61,12 +61,12 @@ export function infoIn(head, size, magic) {
   }
 }
 
-/** @param {Uint8Array} sealed @param {Uint8Array} magic @returns {Promise<Stored | string>} or why it is not whole */
-export async function unseal(sealed, magic) {
-  if (isOther(sealed, magic)) return `${OTHER_VERSION}${sealed[VERSION]} of its format, we read ${magic[VERSION]}`;
-  const info = infoIn(sealed, sealed.length, magic);
+/** @param {Uint8Array} envelope @param {Uint8Array} magic @returns {Promise<Stored | string>} or why it is not whole */
+export async function unwrap(envelope, magic) {
+  if (isOther(envelope, magic)) return `${OTHER_VERSION}${envelope[VERSION]} of its format, we read ${magic[VERSION]}`;
+  const info = infoIn(envelope, envelope.length, magic);
   if (!info) return CUT;
-  const sum = await checksum(sealed.subarray(LENGTH));
-  if (sum && !isSame(sum, sealed.subarray(SUM, LENGTH))) return 'has other bytes than were saved';
-  return { ...info, bytes: sealed.slice(bytesAt(sealed)) };
+  const sum = await checksum(envelope.subarray(LENGTH));
+  if (sum && !isSame(sum, envelope.subarray(SUM, LENGTH))) return 'has other bytes than were saved';
+  return { ...info, bytes: envelope.slice(bytesAt(envelope)) };
 }

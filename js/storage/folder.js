@@ -2,7 +2,7 @@
 
 import { invalid, TrainletError } from '../base/errors.js';
 import { nodeModule } from '../base/platform.js';
-import { bytesAt, CUT, HEAD, infoIn, isSealed, seal, sumUp, unseal } from './envelope.js';
+import { addChecksum, bytesAt, CUT, HEAD, infoIn, isEnvelope, unwrap, wrap } from './envelope.js';
 import { codeOfFault } from './faults.js';
 import { superfluous } from './keep.js';
 
@@ -14,7 +14,7 @@ import { superfluous } from './keep.js';
  */
 
 /*
- * NAME.VERSION.trainlet:  sealed (js/storage/envelope.js)
+ * NAME.VERSION.trainlet:  an envelope (js/storage/envelope.js)
  * The format before:      NAME.VERSION.json with the meta data, then NAME.VERSION.ckpt with the bytes
  */
 const MAGIC = new Uint8Array([0x89, 0x54, 0x4c, 0x53, 0x0d, 0x0a, 0x1a, 1]);
@@ -85,8 +85,8 @@ function versionFileOf(file, files) {
 
 /** The bytes of the version that a file is; or the file, if it is none. @param {Uint8Array<ArrayBuffer>} file */
 export async function contentOf(file) {
-  if (!isSealed(file, MAGIC)) return file;
-  const stored = await unseal(file, MAGIC);
+  if (!isEnvelope(file, MAGIC)) return file;
+  const stored = await unwrap(file, MAGIC);
   if (typeof stored === 'string') throw new TrainletError(codeOfFault(stored), `the file ${stored}`);
   return stored.bytes;
 }
@@ -140,17 +140,17 @@ export class Folder {
 
   /** @param {Uint8Array} bytes @param {Record<string, unknown>} meta */
   pack(bytes, meta) {
-    return seal(bytes, { meta }, MAGIC);
+    return wrap(bytes, { meta }, MAGIC);
   }
 
-  /** @param {string} name @param {Uint8Array} sealed @param {number} keep */
-  async save(name, sealed, keep) {
-    await sumUp(sealed);
+  /** @param {string} name @param {Uint8Array} envelope @param {number} keep */
+  async save(name, envelope, keep) {
+    await addChecksum(envelope);
     const temporary = this.#temporaryOf(name);
     let version = 0;
     await this.#make(); // whoever removed it meanwhile
     try {
-      await this.#write(this.#in(temporary), sealed);
+      await this.#write(this.#in(temporary), envelope);
       version = await this.#publish(name, this.#in(temporary), keep);
     } finally {
       await this.#remove(temporary).catch(() => {}); // swept later
@@ -310,7 +310,7 @@ export class Folder {
   /** @param {VersionFile} versionFile @returns {Promise<Stored | string>} */
   async #read({ file, info }) {
     const content = await this.#fs.readFile(this.#in(file));
-    if (!info) return await unseal(new Uint8Array(content.buffer, content.byteOffset, content.length), MAGIC);
+    if (!info) return await unwrap(new Uint8Array(content.buffer, content.byteOffset, content.length), MAGIC);
     const [meta, { mtime }] = await Promise.all([this.#metaIn(info), this.#fs.stat(this.#in(file))]);
     return meta === undefined ? CUT : { bytes: new Uint8Array(content), meta, savedAt: mtime };
   }

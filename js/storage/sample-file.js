@@ -1,8 +1,8 @@
-/** Samples in one file, sealed (js/storage/envelope.js): the info lists them, and their bytes follow each other. */
+/** Samples in one file, an envelope (js/storage/envelope.js): the info lists them, and their bytes follow each other. */
 
 import { TrainletError } from '../base/errors.js';
 import { concatBytes } from '../base/rows.js';
-import { seal, sumUp, unseal } from './envelope.js';
+import { addChecksum, unwrap, wrap } from './envelope.js';
 import { codeOfFault } from './faults.js';
 import { ID, isRecord } from './sample.js';
 
@@ -19,14 +19,14 @@ export async function writeSamples(entries) {
     throw new TrainletError('unsupported-browser', 'export needs a checksum, which browsers give https pages alone');
   const bytes = concatBytes(entries.map((entry) => entry.bytes));
   const samples = entries.map((entry) => ({ id: entry.id, record: entry.record, bytes: entry.bytes.length }));
-  const sealed = seal(bytes, { samples }, MAGIC);
-  await sumUp(sealed);
-  return sealed;
+  const envelope = wrap(bytes, { samples }, MAGIC);
+  await addChecksum(envelope);
+  return envelope;
 }
 
 /** @param {Uint8Array} file @returns {Promise<Entry[]>} */
 export async function readSamples(file) {
-  const opened = await unseal(file, MAGIC);
+  const opened = await unwrap(file, MAGIC);
   if (typeof opened === 'string') {
     const code = codeOfFault(opened);
     const why = code === 'unsupported-version' ? opened : 'is no export of samples, or not all of it';

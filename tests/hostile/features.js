@@ -4,7 +4,7 @@ import path from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { FeatureCache } from '../../js/features/cache.js';
 import { FeatureStore, generateArtifacts, Tensor, TrainingSession } from '../../js/index.js';
-import { seal, unseal } from '../../js/storage/envelope.js';
+import { wrap, unwrap } from '../../js/storage/envelope.js';
 import { memoryRoom } from './memory.js';
 import { mutateText } from './mutate.js';
 import { infoOf, sumSealed } from './sums.js';
@@ -97,11 +97,11 @@ export async function featureParsers() {
   const [{ name, meta }] = (await empty.list()).filter((listed) => listed.name !== 'used');
   const magic = new Uint8Array(8).fill(7);
   const read = async (file) => {
-    const stored = await unseal(file, magic);
+    const stored = await unwrap(file, magic);
     const kept = await gatherIn(memoryRoom([[name, typeof stored === 'string' ? { bytes: file } : stored]]));
     await kept.delete(inputs);
   };
-  const pack = seal((await empty.read(name)).bytes, { meta }, magic);
+  const pack = wrap((await empty.read(name)).bytes, { meta }, magic);
   const { seed: info, fix } = infoOf(pack);
   return {
     features: { seeds: [pack], fix: sumSealed, read },
