@@ -1,4 +1,4 @@
-/** Samples in one file, an envelope (js/storage/envelope.js): the info lists them, and their bytes follow each other. */
+/** Samples in one file, an envelope (js/storage/envelope.js): its info lists them, and their bytes follow. */
 
 import { TrainletError } from '../base/errors.js';
 import { concatBytes } from '../base/rows.js';
