@@ -8,6 +8,7 @@ import { join } from 'node:path';
 import { before, test } from 'node:test';
 import { SharedFeatures } from '../../js/fine-tune/shared-features.js';
 import { fineTune, generateArtifacts, parametersOf, SampleStore, Tensor, TrainingSession } from '../../js/index.js';
+import { TrainingSession as Session } from '../../js/session/training.js';
 import { root } from '../../wasm/tools.mjs';
 import { golden } from './clusters.js';
 import { accuracyOf, DIGITS, foreign, pick, readerOfDigits } from './hands.js';
@@ -244,7 +245,7 @@ test('a signal is heard at each of the questions between the phases, in the gate
   const data = named(pick('train', [7, 8], 5));
   let [calls, at, stop] = [0, Infinity, new AbortController()];
   for (const [owner, names] of [
-    [TrainingSession.prototype, ['evaluate', 'predict']],
+    [Session.prototype, ['evaluate', 'predict']],
     [SharedFeatures.prototype, ['evaluate', 'scoresOf']],
   ])
     for (const name of names) {

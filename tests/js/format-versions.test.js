@@ -62,7 +62,7 @@ test('the page about versions has those that the code has', async () => {
     ["ONNX Runtime's checkpoint", '1, N', await newest('src/checkpoint/checkpoint.h', 'ORT_CHECKPOINT_NEWEST')],
     ['compact file', 'N', await newest('src/compact/compact.h', 'COMPACT_VERSION')],
     ['`.ort` model', '1 to N', await newest('src/onnx/ort_format.c', 'VERSION_MAX')],
-    ['ONNX model', 'IR versions up to N', await newest('src/onnx/read.c', 'IR_MAX')],
+    ['ONNX model', 'IR versions up to N', await newest('src/onnx/model.c', 'IR_MAX')],
     ['`.onnx_adapter`', 'N', await newest('js/adapters/onnx.js', 'VERSION')],
     ['`.npy`', '1 to N', await newest('js/cli/npy.js', 'NPY_VERSION')],
   ])
