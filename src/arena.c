@@ -22,7 +22,7 @@ struct ArenaChunk {
   _Alignas(16) uint8_t bytes[];
 };
 
-/* Of memory that was given, there is little. */
+/* Small chunks if the caller gave a fixed amount of memory. */
 static size_t chunk_bytes(void) { return memory_given() ? 1024 : 16 * 1024; }
 
 /* ---- what counts for the budget that is entered ---- */

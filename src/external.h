@@ -35,11 +35,11 @@ typedef struct External {
   bool without_weights; /* floats may never come, nor files that nobody has given */
 } External;
 
-/* Where to write the file's bytes; the list lies in `arena`. NULL when memory is out. */
+/* Returns the place to write the file's bytes to; the list lies in `arena`. NULL if memory is out. */
 void *external_add(External *x, const char *location, size_t bytes, Arena *arena);
 
-/* Where to write a file that is not external data itself but is to be read in place. It may take the place of a file
- * that is done or spent. */
+/* Returns the place to write a file that is no external data itself but is to be read in place. The file may replace
+ * one that is done or spent. NULL if memory is out. */
 void *external_add_file(External *x, size_t bytes, Arena *arena);
 
 /* The file whose bytes these are; NULL when they are somewhere else. */

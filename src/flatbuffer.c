@@ -42,7 +42,7 @@ static FlatTable table_at(FlatBytes *f, size_t at) {
   return t;
 }
 
-/* Where a field lies, false when it is absent. */
+/* Finds the offset of a field; false if the field is absent. */
 static bool field_at(FlatTable t, int field, size_t bytes, size_t *at) {
   size_t slot = 4 + 2 * (size_t)field;
   if (!t.from || slot + 2 > t.vtable_bytes) return false;

@@ -80,7 +80,7 @@ bool artifacts_quantize_now(TrainletArtifacts *a, const Value *v);
 Status artifacts_quantize(TrainletArtifacts *a);
 
 Status artifacts_load(TrainletArtifacts *a, const void *model, size_t bytes);
-/* What was being written is whole. */
+/* Takes in the piece whose bytes the caller has just written completely. */
 Status artifacts_take_piece(TrainletArtifacts *a);
 /* All that comes before a build of a model whose weights may still be coming. */
 Status artifacts_prepare(TrainletArtifacts *a);
@@ -90,7 +90,7 @@ Status artifacts_check_pieces(TrainletArtifacts *a);
 Status artifacts_untie(TrainletArtifacts *a);
 /* Marks running statistics, unties, and finds who reads the parameters: before all that asks which of them train. */
 Status artifacts_read_weights(TrainletArtifacts *a);
-/* Which of the model's values are parameters that train (trainable.c). */
+/* Chooses the values of the model that train as parameters (trainable.c). */
 Status artifacts_choose(TrainletArtifacts *a, bool *trained);
 /* Why an initializer of floats is none of these; NULL where it is. */
 const char *artifacts_frozen_because(const TrainletArtifacts *a, const Value *v);

@@ -1,4 +1,5 @@
-/* What is done to a model before it is trained: a new head, adapters beside frozen weights, these in fewer bits. */
+/* Changes that options make to a model before it is trained: a new head, adapters beside frozen weights, weight-only
+ * quantization. */
 #include "part.h"
 #include "text_builder.h"
 #include "artifacts/artifacts.h"

@@ -47,7 +47,7 @@ static Status set_weights(TrainletArtifacts *a, LossOptions *o, const char *key,
   return STATUS_OK;
 }
 
-/* Of one of several: what would be computed outside comes last. */
+/* The losses that one part of several may have: all but the external ones, which come last. */
 static const char *part_loss_name(int i) { return loss_is_outside(&(LossOptions){.kind = i}) ? NULL : loss_name(i); }
 
 static Status set_loss_type(TrainletArtifacts *a, LossOptions *o, const char *key, const char *value) {

@@ -33,8 +33,8 @@ static bool is_product(const Node *n) {
   return n->op == &op_mat_mul || n->op == &op_gemm || n->op == &op_fused_mat_mul;
 }
 
-/* By what it is to its module: MODULE.weight, MODULE.bias. A convolution's weight with a number for a name holds more
- * than that. */
+/* The name that its role in a module gives: MODULE.weight or MODULE.bias. A numbered weight of a convolution contains
+ * more than the module's weight, so it gets no such name. */
 static void put_names_of(TextBuilder *p, const Value *v, const Reading *r) {
   bool folded = r->node->op == &op_conv && module_is_numbered(v->name);
   const char *module = read_is_learned(r->as) && !folded ? module_of_node(r->node, p->arena) : NULL;

@@ -1,4 +1,4 @@
-/* What is changed on the model before parts are built: layers that are put on it, a free batch. */
+/* Changes to the model before parts are built: added layers, a free batch dim. */
 #include <string.h>
 
 #include "artifacts/artifacts.h"

@@ -75,7 +75,7 @@ static bool is_statistic(const Readings *all) {
   return false;
 }
 
-/* Those that would train as float32, and running statistics. */
+/* Converts running statistics, and weights that would train as float32. */
 static Status make_masters(TrainletArtifacts *a, bool *made) {
   Graph *m = a->model;
   int count = m->value_count;

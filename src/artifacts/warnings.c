@@ -106,7 +106,7 @@ static bool may_be_learned(const Readings *all, const Value *v) {
   return may;
 }
 
-/* Whether it is left out for what the model is, not by an option. */
+/* True if the model itself, not an option, keeps the value from training. */
 static bool is_left_out(const TrainletArtifacts *a, const Value *v, bool trained) {
   bool is_free = mode_is_parameter(v) && !trained && !v->statistic && !v->quantized &&
                  !names_match(&a->frozen, v->name);
@@ -127,7 +127,7 @@ static void describe(const TrainletArtifacts *a, const Value *v, char text[], si
 
 typedef bool Listed(const TrainletArtifacts *a, const Value *v, bool trained);
 
-/* How many there are, and the first of them in `names`. */
+/* Writes the first listed values into `names` and returns the number of all. */
 static int list_all(const TrainletArtifacts *a, const bool *trained, Listed *is_listed, char names[LIST_MAX]) {
   char item[ITEM_MAX];
   int count = 0;
@@ -233,7 +233,8 @@ static void warn_of_factors(TrainletArtifacts *a, const bool *trained) {
   }
 }
 
-/* What the exporter computed of parameters trains as it is, and so does a parameter from which it was computed. */
+/* Warns that values which the exporter computed from parameters train as they are, and parameters that were used for
+ * such values too. */
 static void warn_of_computed(TrainletArtifacts *a, const bool *trained) {
   const Value *first = NULL;
   int count = 0;

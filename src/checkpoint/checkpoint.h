@@ -21,13 +21,13 @@ typedef struct CheckpointMoments {
   int64_t steps; /* updates that the parameter has had: fewer than the optimizer's where it was frozen for a while */
 } CheckpointMoments;
 
-/* What an optimizer's step may make of a parameter's values. */
+/* The bounds that an optimizer step keeps a parameter's values in. */
 typedef struct CheckpointBounds {
   const char *parameter;
   float least, most;
 } CheckpointBounds;
 
-/* What an optimizer's step does differently with a parameter. */
+/* The settings of an optimizer step that differ for one parameter. */
 typedef struct CheckpointGroup {
   const char *parameter;
   float lr_scale, weight_decay, anchor;

@@ -25,7 +25,7 @@ _Static_assert(sizeof(CompactHead) == 24, "the head has no gaps");
 enum { COMPACT_CHECKED = 12 }; /* the first byte that the checksum is of */
 extern const uint8_t compact_magic[5];
 
-/* How the numbers of a tensor are written. */
+/* The encodings of a tensor's numbers. */
 typedef enum CompactCoding {
   CODING_NONE,  /* not at all: an input's, a nominal checkpoint's */
   CODING_EXACT, /* as they are; of strings, as fields of kind FIELD_TEXT */
@@ -33,7 +33,7 @@ typedef enum CompactCoding {
   CODING_INT8,  /* float32: a scale for each channel of the first dim, then int8s */
 } CompactCoding;
 
-/* What reading for a trainer takes beside the bytes (session/trainer.c): only the train graph is made. */
+/* Settings of a read for a trainer (session/trainer.c), which makes the train graph only. */
 typedef struct CompactFixed {
   struct FixedDim {
     const char *name;

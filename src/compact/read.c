@@ -77,7 +77,7 @@ static int take_below(Reader *r, size_t most) {
   return r->failed ? 0 : (int)x;
 }
 
-/* How many things follow, which take at least a byte each. */
+/* The number of items that follow; each takes at least a byte. */
 static int take_length(Reader *r) { return take_below(r, size_min((size_t)(r->end - r->at), INT32_MAX)); }
 
 static int64_t take_int(Reader *r) {
@@ -131,7 +131,7 @@ static void take_dims(Reader *r, Shape *s) {
   if (r->failed) s->rank = 0;
 }
 
-/* As float16, or as int8 with a scale for each channel of the first dim. */
+/* Reads float16, or int8 with a scale for each channel of the first dim. */
 static void take_coded(Reader *r, float *x, const CheckpointTensor *t, size_t count, bool halves) {
   size_t channels = halves || !count || !t->shape.rank ? 0 : (size_t)t->shape.dim[0];
   size_t item = halves ? sizeof(uint16_t) : sizeof(int8_t), channel_bytes = channels * sizeof(float);
@@ -347,7 +347,7 @@ static void check_tensors(Reader *r, const CheckpointTensor *t, int count, bool 
   }
 }
 
-/* What the checkpoint's other readers refuse, too. */
+/* Refuses what the other checkpoint readers refuse too. */
 static Status check_checkpoint(Reader *r, const Checkpoint *c) {
   check_tensors(r, c->trainable, c->trainable_count, c->nominal);
   check_tensors(r, c->frozen, c->frozen_count, c->nominal);

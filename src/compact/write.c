@@ -68,7 +68,7 @@ static void sort_texts(Writer *w) {
   w->text_count = kept;
 }
 
-/* Of each what the one before does not have already. */
+/* Writes, for each text, the length of the prefix that it shares with the previous text, and the rest. */
 static void put_texts(Writer *w) {
   const char *before = "";
   put_count(w, (uint64_t)w->text_count);
@@ -95,7 +95,8 @@ static void put_dims(Writer *w, const Shape *s) {
 /* A scale next to 0 is rounded so much that x may be past the end. */
 static int8_t int8_of(float x, float scale) { return scale > 0 ? quantized_clamp(rintf(x / scale)) : 0; }
 
-/* As float16, or as int8 with a scale for each channel of the first dim, the largest of its elements being 127. */
+/* Writes float16, or int8 with a scale for each channel of the first dim, so that the channel's largest element becomes
+ * 127. */
 static void put_coded(Writer *w, const float *x, const Shape *s, size_t count, bool halves) {
   size_t channels = halves ? 0 : (size_t)s->dim[0];
   float *scales = ARENA_ARRAY(w->arena, float, channels);
@@ -182,7 +183,7 @@ static void put_field(Writer *w, const Field *f, const char *base) {
 
 /* ---- graphs ---- */
 
-/* Whether the reader can add it to a graph again. */
+/* True if the reader can add the node to a graph again. */
 static bool is_plain(const Node *n) {
   bool plain = !n->deferred.pending;
   for (int i = 0; i < n->in_count; i++) plain &= !n->in[i] || n->in[i]->kind != VALUE_SEQUENCE;

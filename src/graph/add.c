@@ -38,7 +38,7 @@ static DType narrow_of(const Added *a) {
   return DTYPE_NONE;
 }
 
-/* Whether outputs have the narrow type: they have the type of the first input of its kind (float or int). */
+/* True if outputs have the narrow type: they take the type of the first input of the same kind (float or int). */
 static bool narrows(const Added *a, DType narrow) {
   int i = 0;
   while (!a->in[i] || dtype_is_float(a->in[i]->type) != dtype_is_float(narrow)) i++;
@@ -148,7 +148,7 @@ static void abandon(Graph *g, int first) {
   for (int i = first; i < g->node_count; i++) g->nodes[i]->deferred.input = NULL, g->nodes[i]->deferred.done = 0;
 }
 
-/* As other nodes: those that it is made of, or casts around it. */
+/* Adds other nodes instead: the node's expansion, or the node with casts around it. */
 static Status add_others(Graph *g, const Added *a, DType narrow) {
   for (int i = 0; i < a->in_count && g->deferral.allowed; i++)
     if (a->in[i] && a->in[i]->type == DTYPE_NONE) return graph_defer(g, a, NULL);

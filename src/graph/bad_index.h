@@ -18,5 +18,5 @@ const BadIndex *bad_index_first(void);
 void bad_index_note(const Node *n, int input, size_t at, int64_t least, int64_t most);
 /* The run ends at this node, for a reason that `refuse` gives. */
 void bad_index_refuse(const Node *n, Status (*refuse)(const Node *n));
-/* Whether the node that ran had none; forgets it. */
+/* True if the node that ran had no bad index; forgets the result. */
 bool bad_index_none(void);

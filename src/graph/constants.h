@@ -12,7 +12,7 @@ typedef struct Constants {
   BoundInput *first;
 } Constants;
 
-/* Where to write the bytes of one; NULL with a sentence. */
+/* Returns the place to write the bytes of a constant to; NULL with a sentence. */
 void *constants_add(Constants *c, const char *name, int type, int rank, const int64_t *dims, Arena *arena,
                     Error *error);
 /* The graph with constants for the inputs of their names: what they decide, as the condition of an If, is decided in

@@ -10,7 +10,7 @@ bool dims_divide(Graph *g, const Dim *a, int a_count, const Dim *b, int b_count,
  * yet, contents that depend on what is fed may be missing: then the result is STATUS_OK and *dims is NULL. */
 Status dims_known(const Node *n, int input, const Dim **dims, int *count);
 
-/* Whether both may be the same number: a symbol may turn out to be any number. */
+/* True if both may be the same number: a symbol may turn out to be any number. */
 static inline bool dims_meet(Dim a, Dim b) { return a == b || !dim_is_number(a) || !dim_is_number(b); }
 
 /* The same for every dim of two shapes. */

@@ -24,9 +24,9 @@ typedef enum ValueKind {
   VALUE_SEQUENCE, /* a list of others, which only operators on sequences read: it has no bytes (graph/sequence.h) */
 } ValueKind;
 
-/* What the file declares of a value that may be a sequence, an optional, both, or a map or sequence of maps; the value
- * has no type until it is bound to what was fed. A map is two tensors, its keys and its values; a sequence of maps with
- * the same keys is these and the values of all, a row each. */
+/* The declaration in the file of a value that may be a sequence, an optional, both, a map or a sequence of maps. The
+ * value has no type until it is bound to a feed. A map is two tensors, its keys and its values. A sequence of maps with
+ * the same keys is one tensor of keys and one of all values, a row for each map. */
 typedef struct Declared {
   bool sequence, optional;
   DType map;   /* of the keys of a map, or of each map of the sequence; NONE: there are none */
@@ -226,7 +226,7 @@ Graph *graph_new_like(const Graph *g, Arena *arena, Error *error);
 /* The version of a domain's opset the graph imports; 0 when it does not. */
 int graph_opset(const Graph *g, const char *domain);
 Status graph_import(Graph *g, const char *domain, int version); /* keeps the first import of a domain */
-/* What is to be told of a file whose ai.onnx is newer than all that we know; NULL: it is not. */
+/* The warning about a file whose ai.onnx opset is newer than all that we know; NULL if it is not. */
 const char *graph_opset_warning(const Graph *g, Arena *arena);
 
 /* Values. A name that is already taken is invalid-model; NULL asks for a made-up name. NULL is returned on failure. */

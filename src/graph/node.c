@@ -1,4 +1,4 @@
-/* What the infer functions of operators share: attributes, checks, outputs. */
+/* Parts that the infer functions of operators share: attributes, checks, outputs. */
 #include "graph/op.h"
 
 #include "graph/known.h"

@@ -7,7 +7,7 @@
 #define EVAL_KEY "trainlet.eval_batch_norms" /* of a BatchNormalization: in inference mode while others train */
 #define TOLD_KEY "trainlet.initializers"     /* Value.told as a digit, of initializers whose readers do not tell it */
 
-/* What follows the name on its line; NULL: there is no such line. */
+/* The text behind the name on its line; NULL if there is no such line. */
 const char *notes_find(const Graph *g, const char *key, const char *name);
 /* A line more: the name, and `more` ("": nothing) behind a space. */
 Status notes_add(Graph *g, const char *key, const char *name, const char *more);

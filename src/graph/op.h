@@ -6,7 +6,7 @@
 #include "graph/graph.h"
 #include "text_builder.h"
 
-/* What the harness runs: inputs as text, attributes as text.
+/* A test case for the harness: inputs as text, attributes as text.
  *   in:      "f32[2,3]  f32[3]:0.5..2  i64[2]=2,-1  v:i64[2]=0,1  -"
  *            - f32 is filled with distinct values in -1.5..1.5, none nearer to 0 than 0.05, or in the range given;
  *            - `=` gives the contents and makes it a constant, so that shapes and axes are known; a `*` after the last
@@ -46,13 +46,13 @@ typedef struct Expansion {
 
 typedef struct Upgrade Upgrade;
 
-/* How output 0 is computed a second time from what the node saved, to hold less memory in between. */
+/* An operator that computes output 0 again from tensors that the node saved, to hold less memory in between. */
 typedef struct Recompute {
   const Op *op;   /* with one output and the node's attributes */
   unsigned saved; /* bit i: its input i is the node's output i; the others are the node's inputs */
 } Recompute;
 
-/* What the last run of a loss has counted, and the first of its labels that is no class. */
+/* The result of a loss's last run: the amount that it counted, and the first label that is no class. */
 typedef struct Counted {
   double weight; /* the labels that are not ignored, each by the weight of its class; of a loss of numbers, elements */
   bool sum;      /* the loss is a sum over them, not a mean */
@@ -71,7 +71,7 @@ enum {
   OP_OURS = 1 << 3,    /* ONNX Runtime does not run it as we write it: generateArtifacts warns */
   OP_ALONE = 1 << 4,   /* the input that in_place overwrites must not be another input too: that is still read */
   OP_COSTLY = 1 << 5,  /* expensive: not computed a second time to save memory */
-  /* What it takes and gives. */
+  /* Types of inputs and outputs. */
   OP_ANY_TYPE = 1 << 6, /* takes every float and int as it is: it only moves elements, or has code for each type */
   OP_FLOAT64 = 1 << 7,  /* takes float64 as it is; the others compute it in float32 */
   OP_SMALL_IN_FLOAT = 1 << 8, /* small ints are computed in float32, which holds them, not in int64 */
@@ -84,10 +84,10 @@ enum {
   OP_STEPS = 1 << 14,            /* a step function: differences cannot check the gradient that it passes on */
   OP_FIRST_ALONE = 1 << 15,      /* outputs after the first carry no gradient: statistics, as in PyTorch */
   OP_PICKS = 1 << 16,            /* any output may be absent in one run and wanted in the next; computed if wanted */
-  /* What a layer learns of its inputs: .weights, .biases, .scales (train/weights.h). */
+  /* Roles of the learned inputs: .weights, .biases, .scales (train/weights.h). */
   OP_ALONG_AXIS = 1 << 17, /* a bias or scale only where it is a vector along one axis of what depends on a weight */
   OP_REPEATS = 1 << 18,    /* its output repeats elements, so that no weight is read through it */
-  /* What its run reads beside NODE_RUN_BYTES. */
+  /* Data that run reads besides NODE_RUN_BYTES. */
   OP_ATTRIBUTES = 1 << 19, /* attributes, which infer has not put into params */
 };
 
@@ -114,7 +114,7 @@ struct Op {
   /* Computes: every shape is numbers, every data pointer is set; may not fail or allocate. */
   void (*run)(const Node *n);
   Status (*grad)(Grad *g); /* NULL: not differentiable */
-  /* Whether run reads the input's data; NULL: always. If not, its memory may be free by then. */
+  /* True if run reads the input's data; NULL: always. If not, its memory may be free by then. */
   bool (*reads)(const Node *n, int input);
   /* Instead of infer, run and grad: emits the operators that it is made of, which have gradients. */
   Status (*expand)(Expansion *c);
@@ -124,7 +124,7 @@ struct Op {
   Counted (*counted)(const Node *n); /* of what may be the last node of a loss; NULL: it is none */
   /* Multiply-adds of run besides those for reading and writing elements, rather too many than too few; NULL: none. */
   double (*work)(const Node *n);
-  /* What an infer or run shared by several operators needs to know about this one, such as its Arithmetic. */
+  /* Data about this operator for an infer or run that several operators share, such as its Arithmetic. */
   const void *own;
   const Recompute *recompute; /* NULL: by the operator itself, unless its flags forbid it */
   const Case *cases;          /* ends with in == NULL */
@@ -137,7 +137,7 @@ struct Op {
 #define CASES(...) ((const Case[]){__VA_ARGS__, {0}})
 #endif
 
-/* Of an operator's .grad. A build from source that differentiates nothing leaves it out (wasm/keep.cmake). */
+/* The value of an operator's .grad. A build from source that differentiates nothing leaves it out (wasm/keep.cmake). */
 #ifdef TRAINLET_NO_GRADIENTS
 #define GRADIENT(function) (0 ? function : NULL)
 #else
@@ -183,7 +183,7 @@ int64_t node_int(const Node *n, const char *name, int64_t otherwise);
 float node_float(const Node *n, const char *name, float otherwise);
 const char *node_string(const Node *n, const char *name, const char *otherwise);
 const int64_t *node_ints(const Node *n, const char *name, int *count); /* NULL, 0 when absent */
-/* Which of the words the attribute is; unsupported-op with a sentence if it is none of them. */
+/* Finds the attribute's word among the choices; unsupported-op with a sentence if it is none of them. */
 Status node_choice(const Node *n, const char *name, const char *otherwise, const char *const *choices, int count,
                    int *out);
 
@@ -205,7 +205,7 @@ Status node_deferred_dim(const Node *n, Dim *size);
 /* When this input's contents are missing: STATUS_DEFERRED if the node can wait until a session has computed them, else
  * unsupported-op with the sentence. */
 Status node_defer(const Node *n, int input, const char *format, ...) __attribute__((format(printf, 3, 4)));
-/* Whether in[input]->known is there; computes it now if that needs only constants and the value is a small integer. */
+/* True if in[input]->known is set. Computes it now if that needs only constants and the value is a small integer. */
 bool node_is_known(const Node *n, int input);
 void *node_params(Node *n, size_t bytes); /* zeroed; NULL when memory is out: return STATUS_OUT_OF_MEMORY then */
 #define NODE_PARAMS(n, Type) ((Type *)node_params(n, sizeof(Type)))

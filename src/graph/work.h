@@ -9,7 +9,7 @@ enum { WORK_ELEMENT = 8, WORK_PLACE = 16 }; /* an element moved or computed with
 
 /* The work of a node whose shapes are all numbers: rather too much than too little. */
 double work_of(const Node *n);
-/* Whether n may be computed ahead of a run; counts it if so. */
+/* True if n may be computed ahead of a run; counts it if so. */
 bool work_may_go_ahead(Node *n);
 /* Counts what an expanded operator is about to compute, or refuses it. */
 Status work_expand(const Node *n, double work);

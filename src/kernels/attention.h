@@ -9,7 +9,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* Where element (image, head, line, d) of an operand is. */
+/* Strides to element (image, head, line, d) of an operand. */
 typedef struct AttentionStrides {
   size_t image, head, line, d;
 } AttentionStrides;

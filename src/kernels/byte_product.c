@@ -179,7 +179,7 @@ static void last_run(const Run *r, size_t from, size_t rows, size_t n, size_t en
     memcpy(r->p->c + (from + i) * r->p->columns + n, c + (i + 1) * STEP - (end - n), (end - n) * sizeof *c);
 }
 
-/* Of STEP columns each. */
+/* Computes strips of STEP columns each. */
 static void run_strips(void *context, size_t from, size_t to) {
   const Run *r = context;
   const ByteProduct *p = r->p;

@@ -2,7 +2,7 @@
 #pragma once
 #include "shape.h"
 
-/* As numbers_store says of what a type cannot hold. */
+/* Casts one row; numbers outside the target type become what numbers_store says. */
 typedef void CastRow(void *y, const void *x, size_t count);
 
 /* NULL for other pairs. */

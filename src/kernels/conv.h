@@ -16,7 +16,7 @@ typedef struct Conv {
 enum { CONV_WINOGRAD = 1, CONV_DEPTHWISE_3X3 = 2 };
 extern unsigned conv_algorithms;
 
-/* What a build lacks of the ways to do it, in words; NULL: nothing. */
+/* The variants that a build lacks, in words; NULL: none. */
 typedef enum ConvDirection { CONV_FORWARD, CONV_INPUT, CONV_WEIGHTS } ConvDirection;
 const char *conv_missing(const Conv *conv, ConvDirection direction);
 

@@ -7,7 +7,7 @@
 
 typedef void ConvProduct(const Gemm *g, void *scratch);
 
-/* How many images make a block: as many as have about 768 pixels, with blocks of nearly equal size. */
+/* The number of images in a block: about 768 pixels' worth, with blocks of nearly equal size. */
 static inline size_t conv_images(const Conv *conv, size_t pixels) {
   size_t most = pixels < 768 ? 768 / pixels : 1, batch = conv->batch ? conv->batch : 1, blocks = ceil_div(batch, most);
   return ceil_div(batch, blocks);

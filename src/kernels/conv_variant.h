@@ -11,7 +11,7 @@ typedef struct ConvVariant {
   bool (*bytes)(const Conv *conv, size_t *bytes);
   /* x, w, bias, y; dy, w, NULL, dx; or x, dy, NULL, dw */
   void (*run)(const Conv *conv, const float *a, const float *b, const float *bias, float *to, void *scratch);
-  /* As conv_packed_floats and conv_pack_weights; NULL: w is used as it is. */
+  /* The same as conv_packed_floats and conv_pack_weights; NULL: w is used as it is. */
   size_t (*packed_floats)(const Conv *conv);
   void (*pack)(const Conv *conv, const float *w, float *packed, void *scratch);
 } ConvVariant;

@@ -3,5 +3,5 @@
 #pragma once
 #include "kernels/conv_variant.h"
 
-/* Where each group has few outputs: otherwise a product is not too thin. */
+/* For groups with few outputs each; with more outputs a matrix product is wide enough. */
 extern const ConvVariant conv_depthwise, conv_depthwise_input, conv_depthwise_weights;

@@ -29,7 +29,7 @@ static bool no_bytes(const Conv *conv, size_t *bytes) { return *bytes = 0, true;
 
 /* ---- what a row of x gives a strip: for each of four outputs the columns left of it, at it, right of it ---- */
 
-/* Where a strip stands: ALL from end to end of rows of `part` < 4 pixels, or of just 4. */
+/* The position of a strip in its row. ALL is a whole row of `part` < 4 pixels, NARROW a whole row of just 4. */
 typedef enum Side { LEFT, MIDDLE, RIGHT, ALL, NARROW } Side;
 
 /* Up to four pixels, zeros behind them. */

@@ -87,7 +87,7 @@ static void join(const Fft *f, Complex *y, size_t p, size_t m, size_t step, Comp
   }
 }
 
-/* Of x[0], x[step] …: n / step numbers. */
+/* Transforms x[0], x[step] …: n / step numbers. */
 static void transform(const Fft *f, const size_t *factor, const Complex *x, size_t step, Complex *y, Complex *spare) {
   size_t p = *factor, m = f->n / step / p;
   for (size_t q = 0; q < p; q++) {

@@ -222,7 +222,8 @@ static void pair_run(size_t rows, Tile t) {
   }
 }
 
-/* Where the panel of a column stands; few rows of C are computed with it and the next at once, which is told. */
+/* Finds the packed panel of a column. With few rows of C it also computes this panel and the next at once, and then
+ * returns true. */
 static bool packed_b_run(const Gemm *g, const Block *block, size_t column, const float *d, Tile *t) {
   size_t pair = column / PAIR_COLUMNS * PAIR_COLUMNS;
   t->b = g->packed_b + gemm_packed_b_floats(g->columns, block->k) + pair * block->depth + (column - pair);
@@ -412,7 +413,7 @@ size_t gemm_scratch_bytes(size_t rows, size_t columns, size_t depth) {
   return gemm_alone_bytes(rows, columns, depth) * (size_t)threads_count();
 }
 
-/* What few rows take if B is packed ahead. */
+/* The scratch that few rows need if B is packed ahead. */
 static size_t few_rows_bytes(const Gemm *g) {
   return gemm_packing_pays(g) ? gemm_scratch_bytes(g->rows, 0, g->depth) : 0;
 }

@@ -11,9 +11,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Where an operand's elements are. `line` is a row of A or a column of B:
- *   element (line, k) = data[line · line_stride + k · k_stride], a table that is not NULL replaces a stride. With
- * tables a convolution is a product whose operand is read straight from the image. */
+/* The addresses of an operand's elements. `line` is a row of A or a column of B: element (line, k) = data[line ·
+ * line_stride + k · k_stride]. A table that is not NULL replaces a stride. With tables a convolution is a product whose
+ * operand is read straight from the image. */
 typedef struct GemmSource {
   const float *data;
   size_t line_stride, k_stride;
@@ -68,7 +68,7 @@ void gemm_pack_a(const GemmSource *a, size_t rows, size_t depth, float *packed);
  * no group. */
 size_t gemm_packed_b_floats(size_t columns, size_t depth);
 void gemm_pack_b(const GemmSource *b, size_t columns, size_t depth, float *packed);
-/* Whether a product that is run again and again with the same B gains by packing it once, and the bits stay. */
+/* True if a product that runs many times with the same B gains by packing B once, with the same bits. */
 bool gemm_packing_pays(const Gemm *g);
 
 /* Matrices in rows of `lda`, `ldb` floats, transposed or not: the operands of BLAS. */

@@ -119,7 +119,7 @@ static void pack_line(const Panel *p, size_t i, float *packed) {
     packed[k * p->width + i] = i < p->count ? p->line[i][p->table ? (size_t)p->table[k] : k * p->stride] : 0;
 }
 
-/* Whether the lines lie side by side in groups of `step`. */
+/* True if the lines lie side by side in groups of `step`. */
 static bool lines_adjoin(const Panel *p, size_t step) {
   for (size_t i = 0; i < p->count; i++)
     if (p->line[i] != p->line[i - i % step] + i % step) return false;

@@ -23,5 +23,5 @@ static inline size_t gemm_block_depth(size_t depth) {
 void gemm_pack_panel(const GemmSource *source, size_t line, size_t count, size_t width, size_t from, size_t depth,
                      float *packed);
 
-/* Whether B comes from memory in every run, for no cache holds so many floats. */
+/* True if every run reads B from memory, because no cache holds so many floats. */
 static inline bool gemm_is_large(const Gemm *g) { return (uint64_t)g->columns * g->depth > 1 << 19; }

@@ -3,8 +3,8 @@
 #pragma once
 #include "kernels/gemm.h"
 
-/* Whether gemm_vector_run can do the product and is faster. */
+/* True if gemm_vector_run can do the product and is faster. */
 bool gemm_is_vector(const Gemm *g);
 void gemm_vector_run(const Gemm *g);
-/* Whether its sums are added up in the tile's order, to the same bits. */
+/* True if it adds in the same order as the tile, to the same bits. */
 bool gemm_vector_is_as_tile(const Gemm *g);

@@ -125,7 +125,7 @@ typedef struct Product {
   size_t parts; /* of the columns, as few as there are threads, for short runs of a row are not fetched ahead */
 } Product;
 
-/* Of float16: c += scale · Σ a(k) w(k, n) */
+/* For float16 weights: c += scale · Σ a(k) w(k, n) */
 static void add_halves(const Product *p, size_t n, size_t count, float *c, size_t stride) {
   const Narrow *w = p->w;
   float data[SUMS];

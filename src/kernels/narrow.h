@@ -34,9 +34,9 @@ typedef struct Narrow {
 
 enum { NARROW_ROWS = 8 }; /* at most: with more it pays to widen the numbers first */
 
-/* Whether its sizes are those that few rows read. */
+/* True if its sizes suit the kernels for few rows. */
 bool narrow_fits(const Narrow *w);
-/* Of scratch for narrow_run, if the sizes fit; false where it is too much. */
+/* The scratch of narrow_run in bytes, if the sizes fit; false if they overflow. */
 bool narrow_bytes(const Narrow *w, size_t rows, size_t *bytes);
 /* c = a · w + d on all threads; rows of a and c lie side by side; d is a row, or NULL. The bits of a column do not
  * depend on where threads divide. */

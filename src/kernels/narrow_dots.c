@@ -11,7 +11,7 @@
 
 enum { UNIT = NARROW_UNIT, MOST = INT16_MAX, ONE_BLOCK = 31 };
 
-/* Of a row of A. */
+/* UNIT numbers of a row of A. */
 typedef struct Unit {
   int16_t numbers[UNIT]; /* in the order in which unit_dot takes W's numbers out of their bits */
   float scale[4];        /* all the same; NaN where not all numbers are finite */
@@ -83,7 +83,7 @@ static inline __attribute__((always_inline)) i32x4 unit_dot(bool nibbles, i8x16 
          i16x8_dot(i8x16_high(y), a.v[3]);
 }
 
-/* Of W. */
+/* A column of W. */
 typedef struct Column {
   const uint8_t *bytes;
   const float *scales;
@@ -115,14 +115,14 @@ static inline __attribute__((always_inline)) f32x4 unit_added(bool nibbles, bool
   return f32x4_madd(i32x4_to_f32(sum), f32x4_load(a->scale) * f32x4_splat(scale), total);
 }
 
-/* What is wanted next: a byte of each cache line is read, for memory is fetched ahead along one stream, not along two.
- */
+/* The data wanted next. One byte of each cache line is read, because the processor prefetches along one stream, not
+ * along two. */
 typedef struct Ahead {
   const uint8_t *bytes;
   size_t step; /* to go with a unit */
 } Ahead;
 
-/* Of one row, and of two columns that share its numbers, for constants `nibbles` and `points`. */
+/* Dot products of one row with two columns that share its numbers, for constant `nibbles` and `points`. */
 static inline __attribute__((always_inline)) void dots_of(bool nibbles, bool points, const Narrow *w, const Unit *a,
                                                           Column one, Column two, Ahead ahead, float *to) {
   size_t shift = shift_of(w), scale_shift = w->scales ? shift : ONE_BLOCK;

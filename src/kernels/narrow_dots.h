@@ -5,7 +5,7 @@
 enum { NARROW_UNIT = 32 }; /* numbers of A to a scale: a block of W is some of these */
 
 bool narrow_dots_fits(const Narrow *w);
-/* Of scratch for narrow_dots_run, which computes what narrow_run does; false where it is too much. */
+/* The scratch of narrow_dots_run, which computes the same as narrow_run; false if its size overflows. */
 bool narrow_dots_bytes(const Narrow *w, size_t rows, size_t *bytes);
 void narrow_dots_run(const Narrow *w, size_t rows, const float *a, const float *d, float *c, void *scratch);
 

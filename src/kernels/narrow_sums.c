@@ -19,7 +19,7 @@ enum {
   NEAR = 2048,        /* columns: rows that are fetched must lie behind each other, and stay in the first cache */
 };
 
-/* Of a row of A. */
+/* UNIT numbers of a row of A. */
 typedef struct Unit {
   int16_t numbers[UNIT];
   float scale;
@@ -30,7 +30,7 @@ static size_t units_of(const Narrow *w) {
   return ceil_div(w->depth, w->block) * ceil_div(size_min(w->block, w->depth), UNIT);
 }
 
-/* How many k's a unit has that begins at k. */
+/* The number of k's in the unit that begins at k. */
 static size_t unit_length(const Narrow *w, size_t k) {
   return size_min(UNIT, size_min(w->block - k % w->block, w->depth - k));
 }

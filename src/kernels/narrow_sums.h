@@ -2,7 +2,7 @@
 #pragma once
 #include "kernels/narrow.h"
 
-/* Of scratch for narrow_sums_begin; false where it is too much. */
+/* The scratch of narrow_sums_begin in bytes; false if its size overflows. */
 bool narrow_sums_bytes(const Narrow *w, size_t rows, size_t *bytes);
 /* A in whole numbers, into scratch. */
 void narrow_sums_begin(const Narrow *w, size_t rows, const float *a, void *scratch);

@@ -108,7 +108,7 @@ uint64_t number_key_of_any(const void *x, DType type, size_t at) {
 
 static uint64_t to_uint64(double x) { return !(x > 0) ? 0 : x >= 0x1p64 ? UINT64_MAX : (uint64_t)x; }
 
-/* Of an integer of at most 32 bits how many; below 0 where one of them is the sign; 0: of no such type. */
+/* The number of bits of an integer type of at most 32 bits; negative for a signed type; 0 for other types. */
 static int bits_of(DType type) {
   switch (type) {
     case DTYPE_INT32: return -32;

@@ -15,8 +15,8 @@ static inline int8_t quantized_clamp(float v) {
 enum { QUANTIZED_BLOCK = 32 }; /* numbers of 4 bits to a scale */
 static inline size_t quantized_blocks(size_t depth) { return (depth + QUANTIZED_BLOCK - 1) / QUANTIZED_BLOCK; }
 
-/* As MatMulNBits has it: q (rows, blocks, 16), two numbers a byte, scales (rows, blocks), points (rows, half of the
- * blocks), two a byte; asymmetric: a block's least number is 0, its largest 15. Element (row, k) of `depth` is x[row ·
- * row_stride + k · k_stride]. */
+/* Quantizes to the layout of MatMulNBits: q (rows, blocks, 16), two numbers a byte, scales (rows, blocks), points
+ * (rows, half of the blocks), two a byte; asymmetric: a block's least number is 0, its largest 15. Element (row, k) of
+ * `depth` is x[row · row_stride + k · k_stride]. */
 void quantized_int4(const float *x, size_t rows, size_t depth, size_t row_stride, size_t k_stride, uint8_t *q,
                     float *scales, uint8_t *points);

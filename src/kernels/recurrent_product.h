@@ -22,5 +22,5 @@ typedef struct RecurrentProduct {
 void recurrent_pack(const GemmSource *b, size_t columns, size_t depth, float *packed);
 /* Panels from … to - 1 of C = A · B + D, with scratch for a panel over the end. */
 void recurrent_product(const RecurrentProduct *p, size_t from, size_t to, void *scratch);
-/* How many panels to do at once, so that it is worth waking a thread. */
+/* The number of panels to do at once, so that waking a thread is worth it. */
 size_t recurrent_panels_at_once(size_t rows, size_t depth);

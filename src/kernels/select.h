@@ -3,7 +3,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* Whether place a comes before place b; no two places are equal. */
+/* True if place a comes before place b; no two places are equal. */
 typedef bool SelectBefore(const void *context, size_t a, size_t b);
 /* The places of a heap one by one, the one first that comes last: begun once, then taken as often as is wanted, each
  * time from one place less. */

@@ -6,7 +6,7 @@ typedef struct SoftmaxDims {
   size_t outer, n, inner;
 } SoftmaxDims;
 
-/* What a build lacks to go down columns, in words; NULL: nothing. */
+/* The code that a build lacks to go down columns, in words; NULL: none. */
 const char *softmax_missing(SoftmaxDims d);
 
 /* y = e^(x - max) / Σ e^(x - max) */
@@ -14,7 +14,7 @@ void softmax(SoftmaxDims d, const float *x, float *y);
 /* dx = y·(dy - Σ dy·y) */
 void softmax_gradient(SoftmaxDims d, const float *dy, const float *y, float *dx);
 
-/* Of each of the outer × inner places: max x, and log Σ e^(x - max). */
+/* For each of the outer × inner places: max x, and log Σ e^(x - max). */
 void softmax_normalizers(SoftmaxDims d, const float *x, float *max, float *log_sum);
 /* y = (x - max) - log_sum: exact for a large max too. */
 void log_softmax(SoftmaxDims d, const float *x, const float *max, const float *log_sum, float *y);

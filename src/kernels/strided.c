@@ -132,7 +132,7 @@ static int plane_row(const Strided *s, size_t item) {
   return -1;
 }
 
-/* Whether the dim before the last one repeats its lines side by side. */
+/* True if the dim before the last one repeats its lines side by side. */
 static bool repeats_lines(const Strided *s) {
   const StridedDim *line = &s->dim[s->rank - 1], *before = line - 1;
   return s->rank > 1 && line->to == 1 && line->from == 1 && before->from == 0 && before->to == (ptrdiff_t)line->count;

@@ -80,7 +80,8 @@ static void sum_columns(const float *x, size_t rows, size_t columns, float *y) {
   Columns s = {x, rows, columns, y};
   size_t strips = (columns + STRIP - 1) / STRIP, threads = (size_t)threads_count();
   size_t least = GRAIN / (rows * STRIP + 1) + 1, share = (strips + threads - 1) / threads;
-  /* As wide as can be, for memory is read a page after the other: a column's sum does not depend on its neighbours. */
+  /* Ranges are as wide as possible, because memory is read page after page. A column's sum does not depend on its
+   * neighbours. */
   threads_split(strips, share > least ? share : least, sum_strips, &s);
 }
 

@@ -39,8 +39,8 @@ static bool is_number(const Value *v) {
   return v->known != NULL;
 }
 
-/* How many pieces of every example lie before the next example's: the dims before the batch's and the outer part of
- * that. */
+/* The number of pieces of every example that lie before the next example: the dims before the batch dim times the outer
+ * part of the batch dim. */
 static int64_t pieces_of(const Free *f, const Value *v) {
   int axis = batch_axis(v);
   int64_t pieces = (int64_t)shape_span(&v->shape, 0, axis);
@@ -49,16 +49,16 @@ static int64_t pieces_of(const Free *f, const Value *v) {
   return pieces;
 }
 
-/* Whether these are the last dims of v, from the batch's on but one. */
+/* True if the dims of `to` after `from` are the dims of v after its batch dim. */
 static bool has_rest(const Value *v, const Shape *to, int from) {
   int rank = v->shape.rank - batch_axis(v), rest = to->rank - from;
   return rank == rest &&
          memcmp(&v->shape.dim[batch_axis(v) + 1], &to->dim[from + 1], (size_t)(rest - 1) * sizeof(Dim)) == 0;
 }
 
-/* Which dim of the shape that v gets is the batch's: where what comes before has `pieces` elements there may be
- * several, and each is right for operators that keep examples apart. Best is one of the batch alone, then one that is
- * followed by the same dims as before, or the rows of a matrix; then the one where the batch comes first. -1: none. */
+/* Chooses the batch dim of the new shape of v. Several dims may fit if the dims before them have `pieces` elements in
+ * all, and each is right for operators that keep examples apart. A dim of the batch alone is best, then one followed by
+ * the same dims as before, or the rows of a matrix, then one where the batch comes first. -1: none. */
 static int batch_in(const Free *f, const Value *v, const Shape *to, int64_t *outer) {
   int64_t pieces = pieces_of(f, v), before = 1;
   int axis = -1, best = 0;
@@ -121,7 +121,7 @@ static int axis_before(const Node *transpose, int axis) {
   return perm ? (int)perm->ints[axis] : transpose->in[0]->shape.rank - 1 - axis;
 }
 
-/* Whether a constant's parts along an axis are all the same. */
+/* True if a constant's parts along an axis are all the same. */
 static bool is_uniform(const Free *f, const Value *v, int axis) {
   if (v->producer && (is_expanded(v->producer, v, axis) || is_gathered(f, v->producer, axis))) return true;
   if (v->producer && batch_among(v->producer, " Transpose "))
@@ -160,7 +160,7 @@ static Value *repeated(Free *f, Value *once, int axis) {
   return emit(f->g, "Expand", once, with_batch(f, ones, once->shape.rank, axis));
 }
 
-/* What is the same for every example and was there once, or once for each of the batch. */
+/* Repeats along the batch axis a value that is the same for every example, stored once or once for each example. */
 static bool repeat(Free *f, Value **v, int axis) {
   Value *old = *v;
   if (old->index >= f->original || f->fed[old->index] || axis >= old->shape.rank) return false;

@@ -9,8 +9,8 @@ typedef enum BatchFreed {
   BATCH_BROKEN, /* memory is out, and the model is of no use any more */
 } BatchFreed;
 
-/* Where the outputs of a model with fixed shapes have the first dim that its inputs have, that becomes the symbol
- * `batch`, all shapes are inferred again, and what an exporter wrote as a number follows: the shape of a
- * Reshape, a row that is concatenated to each example, the first state of a recurrent layer. Unless the model is
- * changed whole it is not changed at all. */
+/* If all outputs of a model with fixed shapes have the first dim of its inputs, this dim becomes the symbol `batch` and
+ * all shapes are inferred again. Numbers that the exporter wrote follow: the shape of a Reshape, a row that is
+ * concatenated to each example, the first state of a recurrent layer. If a part of the model cannot follow, nothing is
+ * changed. */
 BatchFreed batch_free(Graph *g, const Node **why);

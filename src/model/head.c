@@ -64,7 +64,7 @@ static Value *pooled(Head *h, Value *v) {
 
 /* ---- layers ---- */
 
-/* As torch.nn.Linear begins: evenly between ± 1 / √inputs; `bound` 0: zeros. */
+/* Initializes like torch.nn.Linear: uniform between ± 1 / √inputs; `bound` 0: zeros. */
 static Value *parameter(Head *h, const char *name, Shape shape, float bound) {
   static const Rng rng = {0};
   size_t count = shape_elements(&shape);
@@ -154,7 +154,7 @@ static Status free_name(Graph *g, Value *v) {
   return ours ? graph_rename(g, v, "dropped") : STATUS_OK;
 }
 
-/* Of the nodes, inputs and initializers stay those that v needs. An initializer that goes becomes nobody's value. */
+/* Keeps only the nodes, inputs and initializers that v needs. A dropped initializer becomes nobody's value. */
 static Status keep_what_gives(Graph *g, const Value *v) {
   bool *wanted = ARENA_ARRAY(g->arena, bool, g->value_count);
   int nodes = 0, inputs = 0;

@@ -63,7 +63,7 @@ static bool trains_already(const Lora *l, const Module *m) { return names_have(l
 
 static bool is_all_linear(const char *target) { return strcmp(target, "all-linear") == 0; }
 
-/* What takes a module takes those within it, as PEFT's layer for MultiheadAttention does. */
+/* A pattern that matches a module also matches the modules within it, as PEFT's layer for MultiheadAttention does. */
 static bool matches(const char *pattern, const Module *m) {
   return module_matches(pattern, m->name) || (m->within && module_matches(pattern, m->within));
 }
@@ -117,7 +117,7 @@ static float number_for(const NameList *patterns, const Module *module, Arena *a
   return otherwise;
 }
 
-/* Of a weight that several nodes read the same way there is one adapter. */
+/* Several nodes that read the same weight the same way share one adapter. */
 static Adapter *sharing(const Lora *l, const Module *m) {
   for (int i = 0; i < l->count; i++)
     if (modules_share(l->adapters[i].module, m)) return &l->adapters[i];
@@ -149,8 +149,8 @@ static Value *parameter(Lora *l, const Module *m, const char *end, Shape shape, 
   return v;
 }
 
-/* As PEFT begins: A kaiming-uniform of a = √5, which is even between ± 1/√(numbers that an output reads), or normal
- * with deviation 1/r; B zero. Of an embedding A zero, B standard normal. */
+/* Initializes like PEFT. A is kaiming-uniform with a = √5, which is uniform between ± 1/√(numbers that an output
+ * reads), or normal with deviation 1/r; B is zero. For an embedding A is zero and B standard normal. */
 static Status make_parameters(Lora *l, Adapter *a) {
   const Module *m = a->module;
   First first = l->o->gaussian ? FIRST_NORMAL : FIRST_UNIFORM;
@@ -353,7 +353,7 @@ static void tell_adapter(TextBuilder *p, const Adapter *a) {
   text_put(p, "}");
 }
 
-/* What it is called where the model was written. */
+/* Writes the parameter's name in the framework that the model comes from. */
 static void tell_other(TextBuilder *p, const Lora *l, const char *parameter) {
   const Value *v = graph_find(l->g, parameter);
   const Module *m = reader_of(l, v);

@@ -30,7 +30,7 @@ LoraOptions lora_default(void);
 
 /* Metadata of a graph with adapters: a JSON object of the options and of every module adapted. */
 #define LORA_KEY "trainlet.lora"
-/* By its name: that of an adapter; and one of those without which the branch adds nothing. */
+/* True if the name is that of an adapter's matrix; of a matrix that begins at zero, so that the branch adds nothing. */
 bool lora_is_matrix(const char *name);
 bool lora_is_zero_at_first(const char *name);
 

@@ -95,8 +95,8 @@ static bool is_read_once(const Graph *g, const Value *v) {
   return readers == 1;
 }
 
-/* What a layer reads as its weight, where it stands, and whether a Transpose comes between, as exporters leave it.
- * Identities do not count. */
+/* The weight of a layer, the input that reads it, and a Transpose between them if the exporter left one. Identities are
+ * skipped. */
 typedef struct Layer {
   Node *node;
   int at;

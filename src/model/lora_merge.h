@@ -2,9 +2,9 @@
 #pragma once
 #include "graph/graph.h"
 
-/* Of a graph whose parameters are constants: each adapter goes into the weight beside it (W + s · B A), which others
- * that read it do not see; nothing is left of the branches. unsupported-op where a weight is no float32 constant, as
- * one of fewer bits. */
+/* Merges each adapter of a graph whose parameters are constants into the weight beside it (W + s · B A), and removes
+ * the branches. Other readers of the weight keep the old one. unsupported-op if a weight is no float32 constant, such
+ * as one of fewer bits. */
 Status lora_merge(Graph *g);
 
 /* The matrices become inputs of the graph, under their names. */

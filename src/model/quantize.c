@@ -18,7 +18,7 @@ QuantizeKind quantize_named(const char *name) {
   return QUANTIZE_NONE;
 }
 
-/* What is known of a value: who reads it, and what was made of it. */
+/* Readers of a value, and the values that replace it. */
 typedef struct Use {
   bool unfit;      /* somebody reads it otherwise than as below */
   bool multiplied; /* as the B of a product, or of a Transpose that is */
@@ -197,13 +197,13 @@ static Value *multiply(const Quantizer *q, const Product *p, const Use *use) {
   return row || !p->c ? y : emit(g, "Add", y, p->c);
 }
 
-/* Of a chosen weight; else NULL. */
+/* The use of a chosen weight; NULL for other values. */
 static Use *use_of(const Quantizer *q, const Value *v) {
   Use *use = v && v->index < q->count ? &q->uses[v->index] : NULL;
   return use && use->chosen ? use : NULL;
 }
 
-/* Whether others have taken the place of n. */
+/* True if other nodes have replaced n. */
 static bool rewrite(const Quantizer *q, Node *n) {
   Product p;
   Use *use;
@@ -252,7 +252,7 @@ Quantizer *quantize_choose(Graph *g, QuantizeKind kind, const bool *trained, con
   return NULL;
 }
 
-/* What could not be seen before its values came. */
+/* Checks that need the values of the weight. */
 static bool stays_wide(const Quantizer *q, const Value *v) {
   return weights_infinite(v) || (q->kind == QUANTIZE_FLOAT16 && !fits_halves(v));
 }

@@ -12,7 +12,7 @@ typedef struct Shared {
   ReadAs as;
 } Shared;
 
-/* What untying without traces would separate of those parameters that are `trained`. */
+/* Finds the `trained` parameters that untying without traces would separate. */
 Shared untie_find(Graph *m, const Weights *w, const bool *trained);
 /* Separates them in the model itself: running statistics, where `traces`, those for which an Identity stands, and where
  * `all`, the others; w is to be read again after it. */
