@@ -120,7 +120,8 @@ typedef struct Attr {
   };
 } Attr;
 
-/* A node that is deferred: it waits for contents which only a run computes (program/dynamic_shapes.h): its outputs have no type and shape. */
+/* A deferred node needs contents that only a run computes (program/dynamic_shapes.h), so its outputs have no type or
+ * shape. */
 typedef struct Deferred {
   bool pending;
   Value *input; /* whose contents infer must know; NULL when it is an input's type and shape */

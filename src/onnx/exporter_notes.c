@@ -1,18 +1,18 @@
-/* Told: what PyTorch's exporter by dynamo notes about initializers, in the metadata of their value_info, and nodes.
+/* Exporter notes: metadata about initializers (in their value_info) and nodes.
  *
- * Of those that it took as they were, whether they are parameters or buffers. Of those that it computed, from which
- * names; the graph's own metadata says which of these were parameters:
- *
- * Of a node, in which module it was, which row of an embedding is no example's, and what is detached.
- *
- * Any exporter declares how many dims a value has.
- *
- * PyTorch's exporter by TorchScript notes nothing, but an initializer that it did not compute keeps its path in the
- * module, such as 'encoder.pos_embed'.
+ * PyTorch's dynamo exporter says of an initializer that it took over unchanged whether it is a parameter or a buffer,
+ * and of one that it computed, from which names. The graph's own metadata says which of these names were parameters:
  *
  *   graph   p_wpe_weight: PARAMETER target='wpe.weight'
  *           b_mask: BUFFER target='mask' persistent=True
- *   value   'embedding_1' is folded_from "['arange', 'val_4', 'wpe.weight']" */
+ *   value   'embedding_1' is folded_from "['arange', 'val_4', 'wpe.weight']"
+ *
+ * It says of a node in which module it was, which row of an embedding belongs to no example, and what is detached.
+ *
+ * Any exporter declares how many dims a value has.
+ *
+ * PyTorch's TorchScript exporter notes nothing, but an initializer that it did not compute keeps its path in the
+ * module, such as 'encoder.pos_embed'. */
 #include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
@@ -100,8 +100,8 @@ static bool is_of_run(const OnnxReader *r, Span name) {
   return v ? v->kind == VALUE_INPUT : text && graph_stable_name(r->graph, text) != text;
 }
 
-/* Of the names from which a constant was computed: the first parameter; the first of all, where the file `names` none,
- * as of Keras' variables. */
+/* Chooses the origin of a constant from the names that it was computed from: the first parameter, or the first name if
+ * the file `names` no parameters, as for Keras' variables. */
 static Status read_origin(const OnnxReader *r, bool names, const char *list, Value *v) {
   Span first = {0}, name = {v->name, strlen(v->name)};
   int parameters = 0, placeholders = 0;
@@ -229,7 +229,7 @@ static void read_kept(const OnnxReader *r) {
   }
 }
 
-/* Where argument `i` of a call begins; NULL where there are fewer. */
+/* Returns the start of argument `i` of a call; NULL if there are fewer arguments. */
 static const char *argument(const char *list, int i) {
   const char *end = list ? strchr(list, ')') : NULL;
   for (; i && list; i--) list = (list = strchr(list, ',')) && list < end ? list + 1 : NULL;

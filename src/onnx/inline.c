@@ -107,7 +107,7 @@ static bool bind(Inliner *in, Call *call, const char *name, const char *outside)
   return true;
 }
 
-/* What a value of the body is called outside; NULL without memory. */
+/* The name outside of a value of the body; NULL without memory. */
 static char *outside(Inliner *in, Call *call, char *name) {
   if (!call->function || !*or_empty(name)) return or_empty(name);
   const Value *v = graph_find(call->names, name);

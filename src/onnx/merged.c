@@ -32,7 +32,8 @@ static const char *module_of(const Graph *g, const Node *n) {
   return n->module;
 }
 
-/* How much of module a, or of one that a is within, is b but for numbers; 0: none is, or it is b. */
+/* The length of the part of module path a that equals b except for numbers: a itself or a module around it; 0 if there
+ * is none, or if they are equal. */
 static size_t length_alike(const char *a, const char *b) {
   const char *at = a;
   bool other = false;
@@ -128,7 +129,8 @@ static Value *compute_for(Splitter *s, Value *v) {
   return !in ? NULL : changed ? copy_node(s, n, in, v) : v;
 }
 
-/* What the other layer has in the place of v: v itself where no parameter of the layer is in it. NULL without memory. */
+/* The value that replaces v in the other layer: v itself if it contains no parameter of the layer. NULL without memory.
+ */
 static Value *value_for(Splitter *s, Value *v) {
   if (v->kind == VALUE_CONSTANT) return v->initializer ? parameter_for(s, v) : v;
   if (!v->producer || v->index >= s->value_count || v->producer->op->flags & OP_SUBGRAPHS || s->depth >= DEPTH_MAX)

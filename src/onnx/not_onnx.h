@@ -3,5 +3,5 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* What such a file is, with what to do about it; NULL: it may be a model. */
+/* Names the kind of such a file and says what to do about it; NULL: it may be a model. */
 const char *onnx_not_onnx(const uint8_t *bytes, size_t count);

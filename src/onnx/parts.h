@@ -74,7 +74,7 @@ Status onnx_tensor_read(const Onnx__TensorProto *t, const char *what, const char
 /* The same of a sparse tensor: zeros but for its values. */
 Status onnx_sparse_read(const Onnx__SparseTensorProto *from, const char *what, const char *name, Arena *arena,
                         Error *error, Value *out);
-/* Of a graph's sparse initializer `i`, which is named as its values are. */
+/* Reads a graph's sparse initializer `i`, which has the name of its values. */
 Status onnx_sparse_initializer_read(const Onnx__GraphProto *from, size_t i, Arena *arena, Error *error, Value *out);
 
 /* t itself, or where its numbers have 4 bits, the same in 8. NULL with a sentence, or without memory. */

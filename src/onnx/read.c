@@ -87,7 +87,8 @@ static Status add_constant(Reader *r, const char *name, const Value *tensor, boo
   return v ? STATUS_OK : r->error->status;
 }
 
-/* Whether no other value may take its type: then weights of 4 bits become ones of 8, which more engines read. */
+/* True if no other value may take its type. Then weights of 4 bits become weights of 8 bits, which more engines read.
+ */
 static bool is_only_dequantized(Reader *r, const char *name) {
   bool only = true;
   for (size_t i = 0; i < r->from->n_node; i++) {
@@ -213,8 +214,8 @@ static Status read_input(Reader *r, const Onnx__ValueInfoProto *from) {
   return declare(r, name, &d, v);
 }
 
-/* What the file declares of an output whose type is known only in a run, for those who ask; a type that makes no sense
- * counts as no type. */
+/* Stores the file's declaration of an output whose type only a run can know. A type that makes no sense counts as none.
+ */
 static Status declare_output(Reader *r, const Onnx__TypeProto *type, Value *v) {
   Error ignored = {0};
   Reader quiet = *r;

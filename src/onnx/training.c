@@ -87,7 +87,7 @@ static Onnx__NodeProto *write_gradient(const OnnxGradient *gradient, Arena *aren
                          gradient->count, attrs, 2, arena);
 }
 
-/* Whether the node reads one of the gradient's outputs. */
+/* True if the node reads one of the gradient's outputs. */
 static bool reads(const Onnx__NodeProto *n, const OnnxGradient *gradient) {
   for (size_t i = 0; i < n->n_input; i++)
     for (int k = 0; k < gradient->count; k++)

@@ -118,7 +118,7 @@ static void find_inputs(const OnnxReader *r, const Onnx__NodeProto *n, Inputs *i
   }
 }
 
-/* Whether the node reads what the call does, one for one: then none stands at another's place. */
+/* True if the node's inputs are those of the call, in the same order and number. */
 static bool is_in_order(const Call *c, const Inputs *in) {
   bool same = in->count == c->count && !strstr(c->text, "aten.addmm"); /* (bias, x, weight) */
   for (size_t i = 0; same && i < c->count; i++)
@@ -144,7 +144,7 @@ static bool may_be(const OnnxReader *r, const Value *v, const Placeholder *p) {
   return !other || other->data == v->data;
 }
 
-/* Which of those that the call reads the i-th input was. */
+/* The input of the call that the node's i-th input was. */
 static const Placeholder *pick(const OnnxReader *r, const Call *c, const Inputs *in, size_t i) {
   const Placeholder *last = NULL, *alike = NULL;
   size_t count = 0;
@@ -158,7 +158,7 @@ static const Placeholder *pick(const OnnxReader *r, const Call *c, const Inputs 
   return count == 1 ? last : alike;
 }
 
-/* Whether some node reads v as what it is; else it is what a rule of the exporter has made of several. */
+/* True if some other call names v itself; otherwise v is the result of a rewrite rule of the exporter. */
 static bool is_named_elsewhere(const OnnxReader *r, const Value *v, Span own) {
   for (size_t i = 0; i < r->from->n_node; i++) {
     Call c;
@@ -226,7 +226,8 @@ static Status separate_all(OnnxReader *r, Onnx__NodeProto *n, const Call *c) {
   return STATUS_OK;
 }
 
-/* What was computed is named only by that: an Identity stands for it, as in TorchScript's files, for untie to judge. */
+/* Inserts an Identity, as TorchScript's files have one, for a computed parameter that only another node's call names.
+ * untie decides about it. */
 static Status mark_replaced(OnnxReader *r, Onnx__NodeProto *n, const Call *c) {
   for (size_t i = 0; i < n->n_input && !c->count; i++) {
     Value *v = graph_find(r->graph, n->input[i]);
@@ -313,7 +314,7 @@ static Status restore_bounds(OnnxReader *r, Onnx__NodeProto *n, const Call *c) {
 
 /* ---- detach ---- */
 
-/* Whether a node of the same call makes it: a step on the way. */
+/* True if a node of the same call makes it: an intermediate step. */
 static bool is_step(const OnnxReader *r, const Call *c, const char *name) {
   for (size_t i = 0; i < r->from->n_node; i++) {
     const Onnx__NodeProto *n = r->from->node[i];
@@ -326,7 +327,8 @@ static bool is_step(const OnnxReader *r, const Call *c, const char *name) {
   return false;
 }
 
-/* Whether the call names it otherwise. A parameter is one where it goes by its name. */
+/* True if the call does not name v. A constant counts only if the exporter noted it; it is then compared by its noted
+ * name. */
 static bool is_unnamed(const OnnxReader *r, const Call *c, const Value *v) {
   const Placeholder *own = v->initializer ? onnx_exporter_placeholder(r, v) : NULL;
   if (!dtype_is_float(v->type) || v->kind == VALUE_INPUT || (v->kind == VALUE_CONSTANT && !own)) return false;

@@ -15,7 +15,7 @@ static const Op *const op_rows[] = {
 
 const Op *const *op_table(int *count) { return *count = sizeof op_rows / sizeof *op_rows, op_rows; }
 
-/* Where an operator has what `npx trainlet shrink` empties if nothing calls it: its gradient, and how older opsets are
- * read. */
+/* Offsets of the fields that `npx trainlet shrink` empties if nothing calls them: the gradient, and the upgrade from
+ * older opsets. */
 extern const size_t op_fields[];
 __attribute__((used)) const size_t op_fields[] = {offsetof(Op, grad), offsetof(Op, upgrade)};

@@ -1,4 +1,4 @@
-/* What Attention and AttentionGrad share: their shapes and attributes, stored in the kernel's Attention. */
+/* Parts that Attention and AttentionGrad share: their shapes and attributes, stored in the kernel's Attention. */
 #pragma once
 #include "kernels/attention.h"
 #include "graph/op.h"

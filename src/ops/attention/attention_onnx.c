@@ -4,8 +4,7 @@
 
 #include "ops/attention/attention_pieces.h"
 
-/* How many keys come before the first query: all of the past's, or those of the sequence that are not padding, minus
- * the queries. */
+/* The number of keys before the first query: all of the past, or the keys that are not padding minus the queries. */
 static Value *keys_before(Expansion *c, Value *q, Value *past, Value *lengths) {
   if (past) return expand_dim(c, past, 2, true);
   return lengths ? emit(c->graph, "Sub", lengths, expand_dim(c, q, 2, true)) : NULL;

@@ -24,7 +24,7 @@ static Status read_heads(Expansion *c, int64_t heads, int64_t kv_heads, Value *x
   return STATUS_OK;
 }
 
-/* How many keys of the past come before those that count, (B, 1, 1, 1): past + T - 1 - last. */
+/* The number of past keys before the valid ones, (B, 1, 1, 1): past + T - 1 - last. */
 static Value *room_of(Expansion *c, Value *q, Value *last) {
   Graph *g = c->graph;
   Value *past = expand_dim(c, c->node->in[3], 2, true), *one = emit_ints(g, (int64_t[]){1}, 1);

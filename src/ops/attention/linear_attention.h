@@ -1,5 +1,5 @@
-/* What LinearAttention and LinearAttentionGrad share. Each head of keys and values has a state S (D × D'), and each
- * step t does with k, v, q, the decay d = e^g and the rate β:
+/* Parts that LinearAttention and LinearAttentionGrad share. Each head of keys and values has a state S (D × D'), and
+ * each step t does with k, v, q, the decay d = e^g and the rate β:
  *
  *   S' = d S                                  d is 1 unless the rule is gated; a number for each row, or one for all
  *   u  = v, or with a delta rule β (v - S'ᵀ k)

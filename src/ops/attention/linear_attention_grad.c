@@ -51,7 +51,7 @@ typedef struct Backward {
   float *scaled, *ds, *u, *du, *w;
 } Backward;
 
-/* What the outputs of step t say, of the state after it. */
+/* Adds the gradient that flows from the outputs of step t to the state after it. */
 static void through_output(const Backward *b, size_t t, const float *s) {
   const LinearAttention *a = b->a;
   for (size_t head = 0; head < a->served && b->dy; head++) {
@@ -68,7 +68,7 @@ static void through_output(const Backward *b, size_t t, const float *s) {
   }
 }
 
-/* Of step t, whose S' and u are there: dk and du; ds stays that of S. */
+/* Computes dk and du of step t, whose S' and u are there. ds stays the gradient of S. */
 static void through_product(const Backward *b, size_t t, float *dk) {
   const LinearAttention *a = b->a;
   const float *k = b->h.k + t * b->h.k_step;

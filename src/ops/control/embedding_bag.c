@@ -55,7 +55,7 @@ static bool is_noted(const Node *n, const Subgraph *body, Value *const *slots, B
 
 /* ---- TorchScript ---- */
 
-/* What a slot is, without the dims that were put around it. */
+/* The slot without the dims that an Unsqueeze added to it. */
 static int bare(const Subgraph *s, int slot) {
   for (int i = 0; i < s->node_count; i++)
     if (s->nodes[i].op == &op_unsqueeze && s->nodes[i].out[0] == slot) return s->nodes[i].in[0];
@@ -116,7 +116,7 @@ static Value *into_bags(Graph *g, Value *all, Value *bags, Value *rows, const ch
   return emit_with(g, "ScatterND", ATTRS(attr_of_string("reduction", reduction)), all, bags, rows);
 }
 
-/* How many offsets are at or before each row, less 1, as (K, 1). */
+/* The number of offsets at or before each row, less 1, as (K, 1). */
 static Value *bag_of_rows(Expansion *c, const Bags *b, Value *bag_count, Value *row_count) {
   Graph *g = c->graph;
   AttrList adds = ATTRS(attr_of_int("axis", 0), attr_of_string("reduction", "add"));

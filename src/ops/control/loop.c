@@ -1,11 +1,10 @@
-/* Loop: the nodes of its subgraph once for each iteration, one after another, for as long as trip count and condition
- * say.
+/* Loop: the nodes of its subgraph once for each iteration, one after another, as long as trip count and condition say.
  *
  *   M, condition, carried[] ─▶ body(i, condition, carried[]) ─▶ condition, carried[], scanned[]
  *   after the last turn ─▶ carried[], scanned[] stacked
  *
- * Where the condition of an iteration is not known yet, or where there are too many iterations, the rest becomes a Loop
- * of its own that has done `done` iterations, with what has been stacked so far after its carried inputs. */
+ * If the condition of an iteration is not known yet, or there are too many iterations, the rest becomes a Loop of its
+ * own that has done `done` iterations, with what has been stacked so far after its carried inputs. */
 #include <string.h>
 
 #include "graph/known.h"

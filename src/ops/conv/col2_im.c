@@ -47,7 +47,7 @@ static Status read_blocks(const Node *n, Blocks *b) {
   return b->cells * b->blocks <= 1 << 26 ? STATUS_OK : node_fail(n, STATUS_OUT_OF_MEMORY, "its blocks are too many");
 }
 
-/* Where cell k of block l is in the padded picture, k outermost. */
+/* The places in the padded picture of cell k of block l, k outermost. */
 static Value *emit_places(Graph *g, const Blocks *b) {
   int64_t *places = arena_alloc_array(g->arena, (size_t)(b->cells * b->blocks), sizeof *places);
   for (int64_t i = 0; places && i < b->cells * b->blocks; i++) {

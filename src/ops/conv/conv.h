@@ -1,4 +1,4 @@
-/* What Conv, FusedConv and ConvGrad share: the checks that turn x, w and the attributes into a Conv3d
+/* Parts that Conv, FusedConv and ConvGrad share: the checks that turn x, w and the attributes into a Conv3d
  * (kernels/conv_depth.h). */
 #pragma once
 #include "kernels/conv_depth.h"

@@ -29,7 +29,7 @@ Status arithmetic_alpha_infer(Node *n);
 static inline float arithmetic_alpha(const Node *n) { return *(const float *)n->params; }
 /* The `expands` of an operator that has a row for float32 alone. */
 bool arithmetic_expands(const Added *a);
-/* Where an attribute decides which Arithmetic it is. */
+/* For operators whose Arithmetic depends on an attribute. */
 Status arithmetic_infer_as(Node *n, const Arithmetic *arithmetic);
 void arithmetic_row(const Arithmetic *arithmetic, const Node *n, void *y, const void *const *in, unsigned moves,
                     size_t count); /* an element at a time, of any type */

@@ -22,8 +22,8 @@ static Status bit_shift_infer(Node *n) {
 static void bit_shift_row(const Node *n, void *y, const void *const *in, unsigned moves, size_t count) {
   arithmetic_row(of(n), n, y, in, moves, count);
 }
-/* Of bytes, apart. With a power of 2 for each of 0 … 7 and 0 for the rest, a << b and a >> b are bits 0 … 7, and 7 …
- * 14, of a product of 16 bits. */
+/* Bytes are shifted by multiplication. The tables have a power of 2 for each of 0 … 7 and 0 for the rest: a << b is
+ * bits 0 … 7 of a 16-bit product, a >> b is bits 7 … 14. */
 static const uint8_t left_powers[16] = {1, 2, 4, 8, 16, 32, 64, 128}, right_powers[16] = {128, 64, 32, 16, 8, 4, 2, 1};
 
 static inline i8x16 shifted(i8x16 a, i8x16 b, i8x16 powers, int down) {

@@ -6,7 +6,7 @@
 #include "kernels/copy.h"
 #include "threads.h"
 
-/* What one row after another does: dims where the same operands move are one dim. */
+/* Iterates over the rows. Neighbouring dims are merged if the same operands move along them. */
 typedef struct Walk {
   int rank;
   size_t dim[RANK_MAX];

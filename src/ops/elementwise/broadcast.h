@@ -24,7 +24,8 @@ void broadcast_run(const Node *n, int operands, BroadcastRow *row);
 Status broadcast_fold_infer(Node *n);
 void broadcast_fold_run(const Node *n, BroadcastRow *row);
 
-/* How many elements of output 0 follow from what is known of all inputs: 0 … BROADCAST_KNOWN, or -1 for none. */
+/* The number of elements of output 0 that follow from the known contents of all inputs: 0 … BROADCAST_KNOWN, or -1 for
+ * none. */
 enum { BROADCAST_KNOWN = 64 };
 int broadcast_known_count(const Node *n);
 /* Element i of what is known of an input; a single one broadcasts. */

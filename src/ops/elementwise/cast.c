@@ -29,7 +29,7 @@ static void cast_known(Node *n, DType to) {
   node_output_known(n, 0, cast, (int)in_count(n, 0));
 }
 
-/* How a tiny float is made of a number that it cannot be. */
+/* Rounding of a number that a tiny float cannot hold. */
 typedef struct Rounding {
   bool saturate;
   int way; /* a TinyRounding */

@@ -2,7 +2,7 @@
 #pragma once
 #include "ops/elementwise/broadcast.h"
 
-/* Of integers: a < b, with what it differs by from that. */
+/* Comparisons of integers: a < b, and the differences from it. */
 enum { COMPARES_INTS = 1, COMPARES_EQUAL = 2, COMPARES_SWAPPED = 4, COMPARES_NOT = 8 };
 
 /* The rows of y = a ∘ b; NULL: of no such type. */
@@ -12,7 +12,7 @@ typedef struct Comparison {
   BroadcastRow *bools, *strings;
 } Comparison;
 
-/* By the operator's own Comparison. */
+/* Infers by the operator's own Comparison. */
 Status comparison_infer(Node *n);
 void comparison_run(const Node *n);
 

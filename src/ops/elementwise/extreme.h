@@ -8,6 +8,6 @@
   static int64_t extreme_ints(int64_t a, int64_t b) { return b BEYOND a ? b : a; }                                     \
   static uint64_t extreme_naturals(uint64_t a, uint64_t b) { return b BEYOND a ? b : a; }
 
-/* Of Max and Min: what is `behind` ("Less", "Greater") the other gets nothing, equals get half each; beside NaN both
- * get all, as in PyTorch's maximum. */
+/* The gradient of Max and Min. The operand that is `behind` ("Less", "Greater") the other gets nothing, and equal ones
+ * get half each. Beside NaN both get all, as in PyTorch's maximum. */
 Status extreme_gradient(Grad *grad, const char *behind);

@@ -5,7 +5,7 @@
 #include "ops/elementwise/arithmetic.h"
 #include "ops/elementwise/comparison.h"
 
-/* What x may be; NaN, which nothing equals, for the sign that is not detected. */
+/* The infinities to detect; NaN, which equals nothing, for a sign that is not detected. */
 typedef struct IsInf {
   float high, low;
 } IsInf;

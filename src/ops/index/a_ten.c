@@ -10,7 +10,7 @@
 
 #include "ops/index/index.h"
 
-/* Whether a flag among the inputs is known to be off, or is not there. */
+/* Refuses a flag among the inputs that is on; it must be known, or absent. */
 static Status want_off(const Node *n, int input, const char *name) {
   const void *flag;
   if (!has_in(n, input)) return STATUS_OK;

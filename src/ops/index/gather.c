@@ -38,7 +38,7 @@ static Status gather_infer(Node *n) {
   return STATUS_OK;
 }
 
-/* What a run gathers, out of each of `outer` slices: rows along a dim. */
+/* The rows along a dim that a run gathers from each of `outer` slices. */
 typedef struct Gathered {
   const Node *n;
   const Value *indices;

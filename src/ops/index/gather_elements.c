@@ -20,7 +20,7 @@ static void pick(const Node *n, const ElementsRun *run) {
   }
 }
 
-/* Whether all indices are 0 … size - 1. */
+/* True if all indices are in 0 … size - 1. */
 static bool all_plain(const int64_t *k, size_t count, uint64_t size) {
   uint64_t signs = 0;
   for (size_t i = 0; i < count; i++) signs |= (uint64_t)k[i] | (size - 1 - (uint64_t)k[i]);

@@ -12,11 +12,11 @@ typedef struct NdIndex {
 /* Checks the indices, input 1, against a data shape; params; the shape of all the slices, which input `given` (0: none)
  * has. Its rank tells k where the last dim of the indices is a symbol. */
 Status nd_index_infer(Node *n, const Shape *data, int64_t batch_dims, int given, Shape *slices);
-/* How many slices, and elements in each. */
+/* The number of slices, and of elements in each. */
 size_t nd_index_rows(const Node *n);
 size_t nd_index_slice(const Node *n, const Shape *data);
 
-/* What of the shapes nd_index_at needs, read once. */
+/* The parts of the shapes that nd_index_at needs, read once. */
 typedef struct NdIndexRun {
   const Value *indices;
   size_t depth, per_batch, slice;

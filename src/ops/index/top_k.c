@@ -80,7 +80,7 @@ static void load_float_keys(const float *x, int32_t *key, size_t step, size_t co
   }
 }
 
-/* Of four neighbouring lines; the keys of each begin `count` behind those before. */
+/* Loads four neighbouring lines. Each line's keys begin `count` behind those of the line before. */
 static void load_four_lines(const float *x, int32_t *key, size_t step, size_t count, int32_t turn) {
   for (size_t i = 0; i < count; i += 4) {
     i32x4 rows[4];
@@ -104,7 +104,8 @@ static bool before(const void *keys, size_t a, size_t b) {
   return key[a] > key[b] || (key[a] == key[b] && a < b);
 }
 
-/* Of float32 the k best are a heap, the worst of them on top; an entry is a key above the place, counted backwards. */
+/* For float32 the k best are kept in a heap with the worst on top. An entry is a key above the place, counted
+ * backwards. */
 
 static int64_t entry_of(const int32_t *key, size_t i) { return (int64_t)key[i] * (1LL << 32) + (uint32_t)~i; }
 

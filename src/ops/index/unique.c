@@ -31,7 +31,7 @@ typedef struct Place {
   size_t slice;
 } Place;
 
-/* By one byte of the keys: equal ones stay in order. */
+/* Sorts by one byte of the keys; equal keys stay in order. */
 static void sort_byte(const Place *from, Place *to, size_t count, int shift) {
   size_t begin[257] = {0};
   for (size_t i = 0; i < count; i++) begin[(from[i].key >> shift & 255) + 1]++;
@@ -39,8 +39,8 @@ static void sort_byte(const Place *from, Place *to, size_t count, int shift) {
   for (size_t i = 0; i < count; i++) to[begin[from[i].key >> shift & 255]++] = from[i];
 }
 
-/* By the last element, …, by the first, each from its lowest byte to its highest, as far as they differ: a radix sort.
- * Gives the list, of the two, in which they end; the keys are those of the first element. */
+/* A radix sort by the last element, …, by the first, each from its lowest byte to its highest, skipping bytes that do
+ * not differ. Returns the list, of the two, that has the result; its keys are those of the first element. */
 static Place *sort(const Slices *s, Place *places, Place *other) {
   for (size_t i = 0; i < s->dim; i++) places[i] = (Place){0, i};
   for (size_t element = s->outer * s->inner; element-- > 0;) {
@@ -60,8 +60,8 @@ static Place *sort(const Slices *s, Place *places, Place *other) {
   return places;
 }
 
-/* What the outputs are made of: slice i belongs to group group[i]; group k has count[k] slices, the first of which is
- * first[k]. */
+/* The groups that the outputs are made of: slice i belongs to group group[i]; group k has count[k] slices, the first of
+ * which is first[k]. */
 typedef struct Groups {
   int64_t *group, *first, *count;
   size_t groups;

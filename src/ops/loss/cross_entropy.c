@@ -175,7 +175,7 @@ void cross_entropy_run(const Node *n) {
 
 Counted cross_entropy_counted(const Node *n) { return ((const CrossEntropy *)n->params)->counted; }
 
-/* What the probabilities of a place are multiplied by. */
+/* The factor for the probabilities of a place. */
 static float scale_at(const Node *n, const Labels *labels, double divisor, size_t place, ptrdiff_t *label) {
   const CrossEntropy *p = n->params;
   float dy = in_f32(n, 0)[p->reduction == REDUCTION_NONE ? place : 0];
@@ -257,7 +257,7 @@ void cross_entropy_gradient_run(const Node *n) {
 
 static Value *optional_in(const Node *n, int i) { return has_in(n, i) ? n->in[i] : EMIT_ABSENT; }
 
-/* What is not normalized has no gradient beside the label: e^-1000 is 0. */
+/* Scores that are not normalized have no gradient except at the label: e^-1000 is 0. */
 static Value *no_probabilities(Graph *g, Value *like) {
   return emit(g, "Expand", emit_float(g, -1000), emit_shape(g, like));
 }

@@ -48,7 +48,7 @@ static size_t set_length(const ForestSource *s, size_t first) {
   return at - first;
 }
 
-/* How many nodes an entry becomes. */
+/* The number of nodes that an entry becomes. */
 static size_t nodes_of(const Build *b, size_t entry) {
   const ForestSource *s = b->from;
   Question ask = s->questions[entry];
@@ -147,7 +147,7 @@ static Status put_tree(Build *b, size_t tree) {
   return STATUS_OK;
 }
 
-/* Where each set of members begins, and the most nodes and leaves there can be. */
+/* Finds the start of each set of members, and the most nodes and leaves that there can be. */
 static Status measure(Build *b, size_t *nodes, size_t *adds) {
   const ForestSource *s = b->from;
   size_t at = 0;
@@ -168,7 +168,7 @@ static Status measure(Build *b, size_t *nodes, size_t *adds) {
            : node_fail(b->node, STATUS_UNSUPPORTED_OP, "it has too many nodes");
 }
 
-/* Whether some node needs the copy of the row: NaN comes with floats only. */
+/* True if some node needs the copy of the row; only floats have NaN. */
 static bool needs_copy(const Build *b) {
   const ForestSource *s = b->from;
   for (size_t i = 0; i < s->count && dtype_is_float(b->node->in[0]->type); i++) {

@@ -15,7 +15,7 @@ typedef struct ForestNumbers {
   const double *items;
 } ForestNumbers;
 
-/* As attributes say it, not checked yet. A place is an entry of the nodes, or ~k for leaf k. */
+/* A forest as attributes describe it, not checked yet. A place is an entry of the nodes, or ~k for leaf k. */
 typedef struct ForestSource {
   Arena *arena; /* of what is only needed until the forest is built */
   size_t count; /* entries */
@@ -62,5 +62,5 @@ double forest_work(const Node *n, const Forest *f);
 
 /* A score that no leaf has added to. */
 static inline bool forest_untouched(double score) { return score == 0 && __builtin_signbit(score); }
-/* What the leaves gave, with the base value: scores[i] for each target. */
+/* The sums of the leaves plus the base value: scores[i] for each target. */
 void forest_total(const Forest *f, double *scores);

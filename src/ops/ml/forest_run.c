@@ -12,7 +12,7 @@ enum { BLOCK = 128 };
 
 static size_t width_of(const Forest *f) { return f->features * (f->twice ? 2 : 1); }
 
-/* Where a thread's block of rows is, the leaves they end in and their scores. */
+/* A thread's block of rows, the leaves they end in and their scores. */
 typedef struct Room {
   double *scores;
   void *x;
@@ -111,7 +111,7 @@ void forest_total(const Forest *f, double *scores) {
   }
 }
 
-/* As if each tree were as deep as one that is full; a walk may take longer, up to all nodes. */
+/* An estimate for balanced trees. A walk may take longer, up to all nodes. */
 double forest_work(const Node *n, const Forest *f) {
   double rows = n->in[0]->shape.rank == 1 ? 1 : (double)n->in[0]->shape.dim[0], trees = (double)f->root_count;
   double depth = trees > 0 ? 2 * select_levels(2 + (double)f->leaves / trees) : 0;

@@ -28,7 +28,7 @@ static bool take_values(const Node *n, List *out) {
          take(n, "values_floats", ATTR_FLOATS, DTYPE_FLOAT32, out) || take(n, "values_tensor", ATTR_TENSOR, 0, out);
 }
 
-/* What stands for an element that is no key: default_tensor, or the attribute of the values' type. */
+/* Finds the value for elements that are no key: default_tensor, or the attribute of the values' type. */
 static Status find_default(const Node *n, DType type, const void **out) {
   const Attr *tensor = node_attr(n, "default_tensor", ATTR_TENSOR);
   if (tensor && (tensor->tensor->type != type || shape_elements(&tensor->tensor->shape) < 1))

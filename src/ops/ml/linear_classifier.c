@@ -20,7 +20,7 @@ static Value *both_classes(Expansion *c, Value *score) {
                    emit(c->graph, "Sub", emit_float(c->graph, 1), score), score);
 }
 
-/* Whether the numbers of the first class are those of the second, negated. */
+/* True if the numbers of the first class are those of the second, negated. */
 static bool is_mirrored(const Attr *floats) {
   for (int i = 0; i < floats->count / 2; i++)
     if (floats->floats[i] != -floats->floats[floats->count / 2 + i]) return false;

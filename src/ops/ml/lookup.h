@@ -22,8 +22,8 @@ typedef struct Lookup {
 
 /* The keys stay where they are. NaN is a key like any other. */
 Status lookup_make(Node *n, DType type, const void *keys, size_t count, Lookup *out);
-/* Of 64 bits each, for lookup_number. */
+/* Makes a lookup of 64-bit keys for lookup_number. */
 Status lookup_make_numbers(Arena *arena, const uint64_t *keys, size_t count, Lookup *out);
-/* Which key is element `at` of x, which is of their kind (strings, floats, ints); -1: none. */
+/* The index of the key that equals element `at` of x, which has the keys' kind (strings, floats, ints); -1: none. */
 int64_t lookup_find(const Lookup *l, const void *x, DType type, size_t at);
 int64_t lookup_number(const Lookup *l, uint64_t key);

@@ -3,7 +3,7 @@
 #include "graph/sequence.h"
 #include "graph/expansion.h"
 
-/* Whether an operator's input is a map still, and not its halves. */
+/* True if an operator's input is still a map, not its halves. */
 bool map_is_whole(const Added *a);
 /* The halves of input 0; a sentence where it is none. */
 Status map_halves(const Expansion *c, Value **keys, Value **values);

@@ -8,7 +8,7 @@ typedef struct Mapping {
   const void *values, *otherwise;
 } Mapping;
 
-/* Of the types there are: strings, float32, float64, int64, int32, int16. Sets the params and the output. */
+/* Takes the types strings, float32, float64, int64, int32 and int16. Sets the params and the output. */
 Status mapping_infer(Node *n, const Mapping *m, size_t key_count);
 void mapping_run(const Node *n);
 double mapping_work(const Node *n);

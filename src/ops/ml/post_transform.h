@@ -7,6 +7,6 @@ typedef enum PostTransform { POST_NONE, POST_SOFTMAX, POST_LOGISTIC, POST_SOFTMA
 
 Status post_transform_read(const Node *n, PostTransform *out); /* the attribute post_transform, a word */
 Value *post_transform_emit(Expansion *c, PostTransform how, Value *scores);
-/* Of one row, in place. */
+/* Transforms one row in place. */
 void post_transform_row(PostTransform how, float *scores, size_t count);
 float post_transform_logistic(float x);

@@ -32,7 +32,7 @@ Status svm_read(const Node *n, size_t count, SvmFloats vectors, SupportVectors *
   return STATUS_OK;
 }
 
-/* Of whole degrees nearly always. */
+/* The degree is nearly always a whole number. */
 static float power(float base, float degree) {
   bool whole = degree == floorf(degree) && degree >= 0 && degree < 64;
   return (float)(whole ? power_of((double)base, (int64_t)degree)

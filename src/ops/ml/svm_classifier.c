@@ -110,7 +110,7 @@ static void decide(const Classifier *p, const float *kernels, float *decisions, 
     }
 }
 
-/* What a pair says of its first class. */
+/* The probability that a pair gives to its first class. */
 static float probability(const Classifier *p, const float *decisions, size_t pair) {
   float q = 1 - post_transform_logistic(decisions[pair] * p->prob_a.items[pair] + p->prob_b.items[pair]);
   return q < 1e-7f ? 1e-7f : q > 1 - 1e-7f ? 1 - 1e-7f : q;
@@ -170,7 +170,7 @@ static size_t largest(const float *x, size_t count) {
   return best;
 }
 
-/* Of two classes one decision, beside its opposite. */
+/* Writes the decisions; two classes have one decision and its opposite. */
 static void put_decisions(const Classifier *p, const float *decisions, float *z) {
   float d = decisions[0];
   if (p->pairs > 1) {

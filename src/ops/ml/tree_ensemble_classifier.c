@@ -62,7 +62,7 @@ static size_t best_of_many(const Forest *f, double *scores) {
   return best == f->targets ? 0 : best;
 }
 
-/* Of two classes: which one, and both scores. A class that no leaf has added to stays 0. */
+/* Finds the best of two classes and both scores. A class that no leaf has added to stays 0. */
 static size_t best_of_two(const Classifier *p, double *scores, float *z) {
   const ForestNumbers *base = &p->forest.base;
   bool first = !forest_untouched(scores[0]), second = !forest_untouched(scores[1]);

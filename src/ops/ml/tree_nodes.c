@@ -75,7 +75,7 @@ static Status read_children(const Node *n, const Ids *ids, const char *name, con
   return STATUS_OK;
 }
 
-/* What the leaves add, gathered by leaf in the order of the lists. */
+/* Reads the values that the leaves add, gathered by leaf in the order of the lists. */
 static Status read_leaves(const Node *n, const char *what, const Ids *ids, ForestSource *out) {
   const char *names[4];
   static const char *const endings[] = {"ids", "nodeids", "treeids", "weights"};

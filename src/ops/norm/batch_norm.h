@@ -1,4 +1,4 @@
-/* What the batch normalizations share: checks, and the channels of x. */
+/* Parts that the batch normalizations share: checks, and the channels of x. */
 #pragma once
 #include "kernels/channel.h"
 #include "graph/op.h"
@@ -8,8 +8,8 @@
  */
 Status batch_norm_check(const Node *n, int x, int first, int last, Shape *channels);
 
-/* Whether a BatchNormalization takes the statistics of its batch: from opset 14 on its training_mode says so, before
- * that more outputs than Y. */
+/* True if a BatchNormalization uses the statistics of its batch: by training_mode from opset 14 on, before that if it
+ * has more outputs than Y. */
 bool batch_norm_trains(const Node *n);
 
 /* Refuses an empty batch: it has no statistics. */

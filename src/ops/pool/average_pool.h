@@ -1,4 +1,4 @@
-/* What AveragePool and its gradient share: by how many an output is divided. */
+/* The divisor of an output, shared by AveragePool and its gradient. */
 #pragma once
 #include "ops/pool/pool.h"
 
@@ -18,9 +18,7 @@ static inline size_t average_pool_count(const Pool *pool, int a, size_t at) {
   return average_pool_count_of(pool, &pool->window, a, at, pool->padded_end[a]);
 }
 
-/* What an output pixel sees, and by how many it is divided: first for its row, counted over the depth, then for the
- * pixel.
- */
+/* The window of an output pixel and its divisor: first for its row, counted over the depth, then for the pixel. */
 typedef struct PoolView {
   PoolRange depths, rows, columns;
   size_t row_count;

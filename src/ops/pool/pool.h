@@ -1,4 +1,4 @@
-/* What the pools share: the checks, the window, and what of the input an output sees. */
+/* Parts that the pools share: the checks, the window, and the input pixels of an output. */
 #pragma once
 #include "ops/conv/window.h"
 #include "simd.h"

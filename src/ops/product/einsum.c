@@ -42,7 +42,7 @@ static const char *read_term(const char *s, int dims, Term *t) {
   return s;
 }
 
-/* How many dims an ellipsis of this term stands for in an operand of the rank. */
+/* The number of dims that this term's ellipsis stands for in an operand of the rank. */
 static int ellipsis_dims(const char *s, int rank) {
   bool there = false;
   for (; *s && *s != ',' && *s != '-'; s++) {

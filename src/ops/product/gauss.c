@@ -19,7 +19,7 @@ static void swap_rows(double *a, size_t n, size_t i, size_t k) {
   }
 }
 
-/* Of row i that many times row k, from column `from` on. */
+/* Subtracts row k, `times` times, from row i, from column `from` on. */
 static void subtract_row(double *a, size_t n, size_t i, size_t k, double times, size_t from) {
   for (size_t j = from; j < n; j++) a[i * n + j] -= times * a[k * n + j];
 }

@@ -16,7 +16,7 @@ static Status check_c(Node *n, const Shape *y) {
   return STATUS_OK;
 }
 
-/* How C (M × N by broadcasting) is walked: from row to row and from column to column. */
+/* Strides of C (M × N by broadcasting) from row to row and from column to column. */
 static void c_strides(const Shape *c, Gemm *g) {
   Dim rows = c->rank == 2 ? c->dim[0] : 1, columns = c->rank >= 1 ? c->dim[c->rank - 1] : 1;
   g->d_column_stride = columns != 1;

@@ -1,4 +1,4 @@
-/* What Gemm and FusedGemm share. */
+/* Parts that Gemm and FusedGemm share. */
 #pragma once
 #include "kernels/gemm.h"
 #include "graph/op.h"

@@ -98,7 +98,7 @@ Status mat_mul_infer(Node *n, MatMulAttrs attrs) {
   return node_is_concrete(n) ? mat_mul_plan(n, attrs, &a, &b, &batch) : STATUS_OK;
 }
 
-/* Where matrix m of the batch begins in A and B. */
+/* Finds the start of matrix m of the batch in A and B. */
 static void product_at(const MatMulParams *p, size_t m, size_t *at_a, size_t *at_b) {
   *at_a = *at_b = 0;
   for (int i = p->batch_rank - 1; i >= 0; i--) {

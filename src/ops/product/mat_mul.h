@@ -1,4 +1,4 @@
-/* What MatMul and FusedMatMul share: matrices in the last two dims, the dims before them broadcast. */
+/* Parts that MatMul and FusedMatMul share: matrices in the last two dims, the dims before them broadcast. */
 #pragma once
 #include "graph/op.h"
 

@@ -6,7 +6,7 @@
 
 static size_t lines_of(const Node *n) { return shape_span(&n->in[0]->shape, 0, n->in[0]->shape.rank - 1); }
 
-/* Whether few rows are multiplied by the numbers as they are. */
+/* True if few rows are multiplied by the quantized numbers directly. */
 static bool is_narrow(const Node *n, Narrow *w) {
   return lines_of(n) <= NARROW_ROWS && block_quantized_narrow(n, w) && narrow_fits(w);
 }

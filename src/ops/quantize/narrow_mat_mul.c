@@ -18,7 +18,8 @@ static bool is_single(const NarrowInputs *in) {
   return !in->scale || (!in->block && shape_elements(&in->scale->shape) == 1);
 }
 
-/* Whether a scale belongs to a row of W. A single one goes with either, so that few rows can read W. */
+/* True if a scale belongs to a row of W. A single scale suits both layouts, so the layout that few rows can read is
+ * taken. */
 static bool is_dots(const NarrowInputs *in) {
   if (is_single(in)) return in->trans_b;
   return in->block ? in->axis == 1 : in->axis == 0;

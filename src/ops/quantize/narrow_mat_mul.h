@@ -1,4 +1,4 @@
-/* What NarrowMatMul takes, for the pass that makes it. */
+/* The inputs of NarrowMatMul, for the pass that makes it. */
 #pragma once
 #include "graph/op.h"
 #include "kernels/narrow.h"
@@ -9,5 +9,5 @@ typedef struct NarrowInputs {
   int64_t axis, block; /* of DequantizeLinear; 0 without blocks */
 } NarrowInputs;
 
-/* Whether types and shapes go together, all of them numbers. */
+/* True if types and shapes go together, all of them numbers. */
 bool narrow_is_right(const NarrowInputs *in);

@@ -18,7 +18,7 @@ Status quantization_infer(Node *n);
 typedef void QuantizationRow(const Node *n, size_t at, size_t scale_at, size_t step, size_t count);
 void quantization_each(const Node *n, QuantizationRow *row);
 
-/* Where the scale is no float32, or what is quantized: the same in float32, with casts around it. */
+/* For a scale, or data to quantize, that is not float32: the same in float32, with casts around it. */
 bool quantization_expands(const Added *a);
 Status quantization_expand(Expansion *c);
 

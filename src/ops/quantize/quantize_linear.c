@@ -14,7 +14,7 @@ static DType quantized_type(const Node *n) {
                                                : DTYPE_UINT8;
 }
 
-/* Of 8 bits and fewer, as opsets from 19 on have them. */
+/* True for types of 8 bits and fewer that opset 19 and later added. */
 static bool is_small(DType type) { return tiny_is(type) || dtype_packed(type) > 1; }
 
 static Status quantize_linear_infer(Node *n) {

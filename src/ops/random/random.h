@@ -17,7 +17,7 @@ typedef struct RandomParams {
 Status random_infer(Node *n, const Shape *shape, DType type, float a, float b);
 /* The same with the shape in the attribute `shape`. */
 Status random_infer_shaped(Node *n, float a, float b);
-/* Of the operators that only take the shape of their input: nothing flows towards it. */
+/* The gradient of operators that use only the shape of their input: nothing flows to it. */
 Status random_like_gradient(Grad *g);
 void random_uniform(const Node *n);
 void random_normal(const Node *n);

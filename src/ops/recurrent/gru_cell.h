@@ -2,5 +2,5 @@
 #pragma once
 #include "ops/recurrent/recurrent.h"
 
-/* By the node's linear_before_reset. */
+/* The cell for the node's linear_before_reset. */
 const RecurrentCell *gru_cell(const Node *n);

@@ -45,7 +45,7 @@ bool recurrent_forward_bytes(const Node *n, size_t *bytes) {
   return fits;
 }
 
-/* What is added to X Wᵀ: both biases, but only W's for a gate whose product with R is kept separate. */
+/* The bias that is added to X Wᵀ: both biases, but only W's for a gate whose product with R is kept separate. */
 static const float *sum_bias(Forward *f) {
   const Recurrent *p = f->p;
   size_t gates = (size_t)p->cell->gates, hidden = p->hidden;

@@ -94,14 +94,14 @@ void recurrent_gradient_run(const Node *n);
 /* ---- recurrent_node.c to recurrent.c and recurrent_gradient.c ---- */
 size_t recurrent_kept_floats(const Recurrent *p); /* of a direction (recurrent_lengths.c) */
 static inline bool recurrent_reversed(const Recurrent *p, size_t direction) { return p->reverse || direction == 1; }
-/* Where a direction's part of a state (its initial, its last) begins, and how far examples are apart. */
+/* The start of a direction's part of a state (initial or last), and the distance between examples. */
 static inline size_t recurrent_state_offset(const Recurrent *p, size_t direction) {
   return direction * p->hidden * (p->batch_first ? 1 : p->batch);
 }
 static inline size_t recurrent_state_stride(const Recurrent *p) {
   return p->hidden * (p->batch_first ? p->directions : 1);
 }
-/* Whether a step is past the end of an example. */
+/* True if a step is past the end of an example. */
 bool recurrent_over(const Node *n, const Recurrent *p, size_t step, size_t b);
 bool recurrent_forward_bytes(const Node *n, size_t *bytes);
 bool recurrent_gradient_bytes(const Node *n, size_t *bytes);

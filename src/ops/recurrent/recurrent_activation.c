@@ -69,7 +69,7 @@ static inline f32x4 softplus(f32x4 x) {
   return f32x4_max(x, zero) + f32x4_log1p_unit(f32x4_exp(-f32x4_abs(x)));
 }
 
-/* Those that networks seldom have: the compiler writes a loop for each otherwise. */
+/* Rare activations: the compiler would write a loop for each otherwise. */
 static f32x4 seldom(const Activation *a, f32x4 x) {
   f32x4 zero = f32x4_splat(0), one = f32x4_splat(1);
   float alpha = a->alpha, beta = a->beta;

@@ -234,8 +234,8 @@ static void bias_gradients(const Backward *f) {
   }
 }
 
-/* Of LSTM, its slots in the order i, o, f, c, the cell before: dPi = Σ di · c before, dPo = Σ do · c, dPf = Σ df · c
- * before */
+/* For LSTM, with slots in the order i, o, f, c and the cell before: dPi = Σ di · c before, dPo = Σ do · c, dPf = Σ df ·
+ * c before */
 static void peephole_gradients(const Backward *f) {
   const Recurrent *p = f->p;
   size_t h = p->hidden;

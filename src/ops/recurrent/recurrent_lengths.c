@@ -1,4 +1,4 @@
-/* How long sequences are, and what a step keeps for the gradient. */
+/* Sequence lengths, and the values that a step keeps for the gradient. */
 #include "ops/recurrent/recurrent.h"
 
 size_t recurrent_kept_floats(const Recurrent *p) { return p->rows * (size_t)p->cell->slots * p->hidden; }

@@ -44,7 +44,7 @@ typedef void CumulativeFour(const float *x, float *y, size_t count, size_t apart
     }                                                                                                                  \
   }
 
-/* By type; an operator's `own`. */
+/* The code for each type; an operator's `own`. */
 typedef struct CumulativeOwn {
   CumulativeLines *floats, *doubles, *int64, *int32;
   CumulativeFour *four;
@@ -53,5 +53,5 @@ typedef struct CumulativeOwn {
 /* Input 1 is the axis. */
 Status cumulative_infer(Node *n);
 void cumulative_run(const Node *n);
-/* Of an operator whose axis is the given input: checks it, and fills n->params. */
+/* For an operator whose axis is the given input: checks it, and fills n->params. */
 Status cumulative_params(Node *n, int axis_input);

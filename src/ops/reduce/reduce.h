@@ -9,12 +9,12 @@ typedef struct Reduce {
   unsigned axes; /* bit i: dim i is reduced */
 } Reduce;
 
-/* Where an operator finds its axes: an input since some version, else an attribute. `noop`: it knows
+/* Reads the axes from an input or an attribute, as the operator's version says. `noop`: the operator has
  * noop_with_empty_axes. */
 Status reduce_infer(Node *n, bool axes_are_input, bool noop);
 /* The product of the reduced dims. */
 size_t reduce_count(const Node *n);
-/* As a loss: elements. */
+/* The count of a loss that reduces: elements. */
 Counted reduce_counted(const Node *n, bool sum);
 /* The gradient of a sum: dy in the shape with kept dims, expanded to x's shape. */
 Value *reduce_sum_gradient(Graph *g, Node *n, Value *dy);

@@ -43,5 +43,5 @@ FoldRow reduce_fold_max; /* NaN if one is */
 /* y, which holds start values, over the dims in `axes`; y has the other dims in their order. */
 void reduce_fold(const Shape *shape, unsigned axes, const float *x, const float *center, float *y, FoldRow *row);
 
-/* Of ReduceMax and ReduceMin: dy goes to where x = y, in equal shares. */
+/* The gradient of ReduceMax and ReduceMin: dy goes to the elements where x = y, in equal shares. */
 Status reduce_fold_gradient(Grad *grad);

@@ -9,7 +9,7 @@ static int64_t square_ints(int64_t a, int64_t x) { return (int64_t)((uint64_t)a 
 
 FOLD_ROW(reduce_l2_row, 0, a + b * b, a + b)
 
-/* Of integers the root is cut. */
+/* Roots of integers are rounded towards 0. */
 static void roots_of_numbers(const Node *n) {
   DType type = n->in[0]->type;
   Numbers y;

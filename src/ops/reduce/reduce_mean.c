@@ -5,7 +5,7 @@
 static double sum_floats(double a, double x) { return a + x; }
 static int64_t sum_ints(int64_t a, int64_t x) { return (int64_t)((uint64_t)a + (uint64_t)x); }
 
-/* Of integers the mean is cut towards 0. */
+/* Means of integers are rounded towards 0. */
 static void mean_of_numbers(const Node *n) {
   DType type = n->in[0]->type;
   size_t count = reduce_count(n);

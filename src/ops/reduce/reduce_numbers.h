@@ -13,7 +13,7 @@ typedef struct ReduceNumbers {
   bool bools;                                     /* since opset 20 */
 } ReduceNumbers;
 
-/* By the operator's own ReduceNumbers; the axes are an input since opset 18. */
+/* Infers by the operator's own ReduceNumbers; the axes are an input since opset 18. */
 Status reduce_numbers_infer(Node *n);
 void reduce_numbers_run(const Node *n);
 

@@ -77,7 +77,7 @@ void concat_run(const Node *n) {
   }
 }
 
-/* Where the part of x ends that starts at `start`; `offset` counts on as long as all lengths are numbers, then it is
+/* The end of the part of x that starts at `start`. `offset` adds up the lengths while all are numbers; after that it is
  * -1. */
 static Value *emit_end(Graph *g, Value *x, int axis, Value *start, int64_t *offset) {
   Dim length = x->shape.dim[axis];

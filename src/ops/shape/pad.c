@@ -127,7 +127,7 @@ static void run_constant(const Node *n, const Pad *p) {
   strided_copy(y_at, x_at, s, item);
 }
 
-/* Where element i of the padded dim comes from. */
+/* The source of element i of the padded dim. */
 static int64_t source_of(PadMode mode, int64_t i, int64_t begin, int64_t size) {
   int64_t at = i - begin;
   if (mode == PAD_WRAP) return (at % size + size) % size;

@@ -11,6 +11,6 @@ typedef struct Slice {
 /* Reads starts, ends, axes?, steps? from the inputs at `first` on. */
 Status slice_read(Node *n, int first, const Shape *whole, Slice *out);
 
-/* How the part lies in the whole: `at` is the element it begins with, the dims step through the part (to) and the whole
- * (from). */
+/* The layout of the part in the whole: `at` is the element it begins with, the dims step through the part (to) and the
+ * whole (from). */
 Strided slice_layout(const Slice *s, const Shape *whole, ptrdiff_t *at);

@@ -1,4 +1,4 @@
-/* What Split and SplitTraining share: everything except where the sizes are given. */
+/* Parts that Split and SplitTraining share: everything except the source of the sizes. */
 #pragma once
 #include "graph/op.h"
 

@@ -11,8 +11,8 @@ typedef struct Dft {
   Fft fft;
 } Dft;
 
-/* Of X's shape, with the transform's length in input `length` (it may be absent). Gives Y's shape and where every shape
- * is numbers the parameters (NULL otherwise), and sets scratch_bytes. */
+/* Reads a transform of X's shape with its length in input `length`, which may be absent. Stores Y's shape, and the
+ * parameters if every shape consists of numbers (NULL otherwise), and sets scratch_bytes. */
 Status dft_read(Node *n, const Shape *x, int axis, int length, Shape *y, Dft **out);
 double dft_work(const Dft *d); /* multiply-adds, about */
 void dft_forward(const Dft *d, const float *x, float *y, void *scratch);

@@ -9,8 +9,7 @@ SoftmaxDims softmax_axis_dims(const Node *n);
 /* Emits the gradient operator on (dy, y). */
 Value *softmax_axis_gradient(Grad *g, const char *op_name);
 
-/* What the operator of this name was before opset 13: all dims from the axis on count as one, and the default axis is
- * 1. */
+/* The operator of this name before opset 13: all dims from the axis on count as one, and the default axis is 1. */
 Status softmax_axis_flatten(Expansion *c, const char *op_name);
 #define SOFTMAX_FLAT(lower, Name)                                                                                      \
   static Status lower##_flat_expand(Expansion *c) { return softmax_axis_flatten(c, Name); }                            \

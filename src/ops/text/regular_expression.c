@@ -45,7 +45,7 @@ static bool refuse(Reader *in, const char *why) {
   return false;
 }
 
-/* Of UTF-8; a byte that begins no letter counts as itself. */
+/* Decodes a UTF-8 letter; a byte that begins none counts as itself. */
 static unsigned next_letter(const char **at) {
   const unsigned char *s = (const unsigned char *)*at;
   int more = *s >= 0xF0 ? 3 : *s >= 0xE0 ? 2 : *s >= 0xC2 ? 1 : 0;
@@ -176,7 +176,7 @@ static bool is_word(unsigned c) {
   return (c >= '0' && c <= '9') || (c >= 'A' && c <= 'Z') || c == '_' || (c >= 'a' && c <= 'z');
 }
 
-/* What follows "<name>"; NULL where that is none. */
+/* Returns the text after "<name>"; NULL if there is no such name. */
 static const char *after_name(const char *at) {
   const char *name = at + 1;
   if (*at++ != '<') return NULL;
@@ -255,7 +255,7 @@ static bool read_atom(Reader *in) {
   }
 }
 
-/* What begins at `start`, any number of times; where `once`, at least once. */
+/* Repeats the part that begins at `start` any number of times; with `once`, at least once. */
 static bool put_loop(Reader *in, int start, bool once) {
   int length = in->r->count - start;
   if (once) return put(in, (Instruction){SPLIT, -length, 1});

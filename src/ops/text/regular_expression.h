@@ -17,9 +17,9 @@ typedef struct RegexWork {
 /* `work` NULL: it may take any. NULL with what is wrong in *wrong: a text that never ends with a period; "out of
  * memory" when that is so. */
 const Regex *regex_read(const char *pattern, RegexWork *work, Arena *arena, const char **wrong);
-/* Whether all of the text is matched. */
+/* True if all of the text is matched. */
 bool regex_matches_all(const Regex *r, const char *text);
 /* The leftmost match that begins at `from` or after, and of these the longest; what is before `from` counts for \b. */
 bool regex_find(const Regex *r, const char *text, const char *from, const char **begin, const char **end);
-/* Where the next letter begins; `at` must not be at the end. */
+/* The start of the next letter; `at` must not be at the end. */
 const char *regex_next_letter(const char *at);

@@ -2,7 +2,7 @@
 #include "graph/expansion.h"
 #include "graph/strings.h"
 
-/* Of the element of an operand that broadcasts to place `i` of y. */
+/* The index of the operand's element that broadcasts to place `i` of y. */
 static size_t place_in(const Shape *operand, const Shape *y, size_t i) {
   size_t at = 0, step = 1;
   for (int d = 1; d <= y->rank; d++) {

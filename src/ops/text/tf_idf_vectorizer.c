@@ -46,7 +46,7 @@ static Status read_pool(Node *n, TfIdf *p) {
                  : lookup_make(n, DTYPE_INT64, pool->ints, (size_t)pool->count, &p->items);
 }
 
-/* Where the n-grams of `length` end in the pool. */
+/* The end of the n-grams of `length` in the pool. */
 static int64_t pool_end(const TfIdf *p, int64_t length) {
   return length < p->count_count ? p->counts[length] : (int64_t)p->items.count;
 }

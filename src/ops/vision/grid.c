@@ -69,7 +69,7 @@ static float reflected(float x, float low, float high, float *sign) {
   return high - rest;
 }
 
-/* Where x is looked up; *slope is multiplied by what that does to x's slope. */
+/* Applies the padding mode to x. Multiplies *slope by the derivative of that. */
 static float padded(const Grid *g, float x, size_t size, float *slope) {
   float last = (float)size - 1;
   if (g->padding == ZEROS) return x;

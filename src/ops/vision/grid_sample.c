@@ -17,7 +17,7 @@ typedef struct Near {
   float weight[NEAR_MOST];
 } Near;
 
-/* Of as many of the points as there is room for. */
+/* Finds the neighbours of as many points as there is room for. */
 static void find_near(const Grid *g, const float *grid, size_t points, Near *near) {
   size_t at = 0;
   if (points > NEAR_POINTS) points = NEAR_POINTS;

@@ -92,7 +92,7 @@ static Bins bins_of(const RoiPool *p, const float *roi, size_t row, size_t colum
   return b;
 }
 
-/* Of the plane that starts at `start` in X; `to` is where its bins start in Y. */
+/* Pools the plane that starts at `start` in X; `to` is the start of its bins in Y. */
 static void bins_run(const Node *n, const Bins *b, size_t start, size_t to) {
   const RoiPool *p = n->params;
   const float *x = in_f32(n, 0) + start;

@@ -48,7 +48,7 @@ static Box box_of(const float *at, bool centers) {
   return b;
 }
 
-/* How far both reach along a dim together. */
+/* The length that both boxes share along a dim. */
 static inline float shared(const Box *a, const Box *b, int dim) {
   float low = a->low[dim] > b->low[dim] ? a->low[dim] : b->low[dim];
   return (a->high[dim] < b->high[dim] ? a->high[dim] : b->high[dim]) - low;
@@ -61,7 +61,7 @@ static bool overlap(const Box *a, const Box *b, float threshold) {
   return a->area > 0 && b->area > 0 && common / (a->area + b->area - common) > threshold;
 }
 
-/* Whether box a comes after box b: best scores first, of equal ones the first box; NaN last. */
+/* True if box a comes after box b: best scores first, of equal ones the first box; NaN last. */
 static bool behind(const void *context, size_t a, size_t b) {
   float x = ((const float *)context)[a], y = ((const float *)context)[b];
   if (y > x || (y == y && x != x)) return true;

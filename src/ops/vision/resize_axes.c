@@ -51,7 +51,8 @@ static void step_forward(void *context, size_t from, size_t to) {
   }
 }
 
-/* Of each of dx the sum of its two of dy is added, four by four; how many of dx. */
+/* Adds to each element of dx the two of dy that belong to it, four at a time. Returns the number of elements of dx that
+ * are done. */
 static size_t add_twice(const float *dy, size_t count, float *dx) {
   size_t i = 0;
   for (; i + 4 <= count; i += 4) {

@@ -29,7 +29,7 @@ void resize_pick(const Resize *r, const float *x, float *y);
 void resize_forward(const Resize *r, const float *x, float *y, void *scratch);
 void resize_gradient(const Resize *r, const float *dy, float *dx, void *scratch);
 
-/* What Resize and Upsample are, apart from their names. */
+/* Parts that Resize and Upsample share: all but their names. */
 Status resize_op_infer(Node *n);
 void resize_op_run(const Node *n);
 Status resize_op_grad(Grad *g);

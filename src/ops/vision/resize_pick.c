@@ -39,7 +39,7 @@ static void pick_line(const Pick *p, const float *x, float *y) {
     else copy_bytes(y + o * numbers, x + (size_t)index[o] * numbers, numbers * sizeof *y);
 }
 
-/* Where in x the plane number `plane` of y begins, of the axes before the last two; -1: outside. */
+/* The start in x of plane number `plane` of y, for the axes before the last two; -1: outside. */
 static ptrdiff_t plane_source(const Pick *p, size_t plane) {
   size_t step = p->row_step * p->rows->in, at = 0;
   for (int a = p->last - 2; a >= 0; a--) {

@@ -132,7 +132,7 @@ static Status read_sizes(const Node *n, const Rule *r, const Shape *x, int first
 
 /* ---- tables ---- */
 
-/* Where output place o lies in the input. */
+/* The position in the input of output place o. */
 static float place_of(const Rule *r, const Along *w, const ResizeAxis *t, size_t o) {
   float in = (float)t->in, out = (float)t->out, at = (float)o;
   switch (r->place) {

@@ -51,7 +51,8 @@ Status roi_read(Node *n, int at, Shape *y, RoiAlign **out) {
   return STATUS_OK;
 }
 
-/* As many as a bin has pixels: in one larger than two pictures, samples outside need not be distinguished. */
+/* The most samples of a bin: as many as it has pixels. In a bin larger than two pictures, samples outside need not be
+ * distinguished. */
 size_t roi_most_samples(const RoiAlign *r, int a) {
   size_t most = 2 * r->in[a] + 2;
   return r->ratio ? (size_t)r->ratio : most < SAMPLES_MAX ? most : SAMPLES_MAX;

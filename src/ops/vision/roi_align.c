@@ -66,7 +66,7 @@ static void roi_align_run(const Node *n) {
   threads_split(r->rois, threads_grain(16 * r->channels * r->out[0] * r->out[1]), run_rois, (void *)n);
 }
 
-/* As in torchvision, none flows to the regions. */
+/* No gradient flows to the regions, as in torchvision. */
 static Status roi_align_grad(Grad *g) {
   Node *n = g->node;
   AttrList attrs = {n->attrs, n->attr_count};
