@@ -1,4 +1,4 @@
-/* What a shrunk build says of what it lacks. */
+/* Errors of a shrunk build about the parts that it lacks. */
 #include "part.h"
 
 #ifdef TRAINLET_SHRUNK_FOR /* wasm/keep.cmake */

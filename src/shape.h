@@ -80,7 +80,7 @@ size_t shape_span(const Shape *s, int from, int to); /* product of dims [from, t
 enum { SHAPE_TEXT = 160 };
 const char *shape_print(const Shape *s, char text[SHAPE_TEXT]); /* "(2, ?, 10)" */
 
-/* Of element `at`: " in row 2, element 5"; without what the rank leaves out. */
+/* The place of element `at` in words: " in row 2, element 5", with as many parts as the rank has. */
 enum { SHAPE_PLACE_TEXT = 64 };
 const char *shape_place(const Shape *s, size_t at, char text[SHAPE_PLACE_TEXT]);
 

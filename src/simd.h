@@ -38,7 +38,7 @@ static inline f32x4 f32x4_madd(f32x4 a, f32x4 b, f32x4 c) {
 static inline f32x4 f32x4_select(i32x4 mask, f32x4 a, f32x4 b) {
   return (f32x4)(((i32x4)a & mask) | ((i32x4)b & ~mask));
 }
-/* Whether a lane of a mask is set. */
+/* True if a lane of a mask is set. */
 static inline int i32x4_any(i32x4 mask) {
 #if defined(__wasm_simd128__)
   return wasm_v128_any_true((v128_t)mask);

@@ -21,7 +21,7 @@ typedef void ThreadsTask(void *context, size_t chunk, int thread);
  * chunks in the calling thread. */
 void threads_run(size_t chunks, ThreadsTask *task, void *context);
 
-/* Whether a thread should give up what it is computing. */
+/* Asks if a thread should give up its computation. */
 typedef struct ThreadsStop {
   bool (*asked)(void *context); /* NULL: never */
   void *context;
@@ -46,15 +46,15 @@ static inline size_t threads_grain(size_t numbers) {
   return numbers < 16 * 1024 ? 16 * 1024 / (numbers ? numbers : 1) : 1;
 }
 
-/* How many threads run tasks, including the caller's; 1 without a pool. After the first call the number is fixed,
- * because memory is planned by it. */
+/* The number of threads that run tasks, including the caller's; 1 without a pool. After the first call the number is
+ * fixed, because memory is planned by it. */
 int threads_count(void);
 
 /* Makes the pool one of `count` threads, without starting any; false when the count is fixed already. `may_sleep`: the
  * calling thread may wait for a helper by sleeping, as a page's main thread may not. */
 bool threads_begin(int count, bool may_sleep);
 
-/* What helper `thread` (1 … count - 1) does for ever: it takes chunks, and sleeps when there are none. */
+/* The endless loop of helper `thread` (1 … count - 1): it takes chunks, and sleeps while there are none. */
 void threads_help(int thread);
 
 /* A helper died, perhaps in the middle of a chunk: the engine traps instead of waiting for it. */

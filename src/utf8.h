@@ -2,6 +2,6 @@
 #pragma once
 #include <stddef.h>
 
-/* How many bytes, counted from the first, are whole UTF-8 characters: `count` if all are. No NUL is needed at the
- * end. */
+/* The number of bytes, counted from the first, that are whole UTF-8 characters: `count` if all are. No NUL is needed at
+ * the end. */
 size_t utf8_whole(const void *text, size_t count);

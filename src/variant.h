@@ -13,7 +13,7 @@ typedef enum Variant {
 extern uint32_t variants_seen; /* bits of those that were taken since the program began */
 const char *variant_name(int way);
 
-/* By any thread. */
+/* Any thread may call it. */
 static inline void variant_see(Variant way) {
 #ifdef __wasm__ /* only the pool has atomics there, and who asks has one thread */
   variants_seen |= (uint32_t)1 << way;

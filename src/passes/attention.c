@@ -68,7 +68,7 @@ static const Node *comparison(const Value *v) {
   return n && n->in[0]->shape.rank == 1 && n->in[1]->shape.rank == 2 && n->in[1]->shape.dim[1] == 1 ? n : NULL;
 }
 
-/* Whether score (i, j), the one at that place, is hidden: by a comparison, a condition or a float that is added. */
+/* True if score (i, j), which is element `at`, is hidden by a comparison, a condition or a float that is added. */
 static bool hides_at(const Match *m, const Node *greater, Dim i, Dim j, size_t at) {
   if (greater)
     return (((const int64_t *)greater->in[0]->data)[j] > ((const int64_t *)greater->in[1]->data)[i]) == m->hides;
@@ -76,8 +76,8 @@ static bool hides_at(const Match *m, const Node *greater, Dim i, Dim j, size_t a
   return ((const float *)m->mask->data)[at] <= -1e4f;
 }
 
-/* Whether it is known that key j is hidden from query i exactly where j - i > keys - queries, and nothing is added
- * elsewhere. */
+/* True if key j is known to be hidden from query i exactly if j - i > keys - queries, and nothing is added elsewhere.
+ */
 static bool is_causal(const Match *m) {
   const Value *v = m->condition ? m->condition : m->mask;
   const Node *greater = comparison(v);
@@ -228,7 +228,7 @@ static Value *absorb(const Graph *g, Value *v, bool turned, Value **dv, int64_t 
   return before->in[0];
 }
 
-/* Whether Y is read only by a Transpose, and dY comes through one. */
+/* Absorbs the Transpose of Y if nothing else reads Y and dY comes through a Transpose, too. */
 static void absorb_output(const Graph *g, Match *m, int64_t *layout) {
   const Node *after = only_reader(g, m->y), *before = m->trains ? made_by(m->dy, &op_transpose) : NULL;
   *layout = HEADS;
@@ -295,8 +295,8 @@ static Node **room_for(Graph *g, Spare *s, int count) {
   return s->nodes = ARENA_ARRAY(g->arena, Node *, s->capacity);
 }
 
-/* What is emitted for the match at node `at` (mask, Attention, AttentionGrad) is moved from the end to where it
- * belongs; the nodes that it replaces are no longer read, so they are dead. */
+/* Moves the nodes emitted for the match (mask, Attention, AttentionGrad) from the end to node `at`. Nothing reads the
+ * nodes that they replace any more, so those are dead. */
 static bool replace(Graph *g, Match *m, int at, Spare *spare) {
   Node *forward = NULL, *backward = NULL;
   int count = g->node_count, first = count;

@@ -2,7 +2,7 @@
 #include "passes/rewrite.h"
 #include "ops/ops.h"
 
-/* Whether `v` says where y is on the inner side of a constant bound; stores the bound and y. */
+/* True if `v` compares y with a constant bound and is true inside it. Stores the bound and y. */
 static bool takes_bound(const Value *v, const Op *op, Value **y, float *bound) {
   const Node *n = v->kind == VALUE_NODE && v->producer && v->producer->op == op ? v->producer : NULL;
   if (!n || (*y && n->in[0] != *y) || !rewrite_number(n->in[1], bound)) return false;

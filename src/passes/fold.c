@@ -26,8 +26,8 @@ static bool foldable(const Node *n, size_t *widened) {
   return true;
 }
 
-/* Whether the contents of every output are known as numbers, whatever the inputs (as with the Shape of a fed
- * tensor). */
+/* True if the contents of every output are known as numbers, whatever the inputs (as with the Shape of a fed tensor).
+ */
 static bool all_known(const Node *n) {
   bool any = false;
   for (int i = 0; i < n->out_count; i++) {
@@ -48,7 +48,7 @@ static bool allocate(Node *n) {
   return (n->scratch = arena_alloc(arena, n->scratch_bytes + 64)) != NULL;
 }
 
-/* Whether it did: a node that meets a bad index is left to the run, which refuses it. */
+/* Sets `folded` unless the node meets a bad index: such a node is left to the run, which refuses it. */
 static Status fold_node(Node *n, bool known, bool *folded) {
   if (!allocate(n)) return node_fail(n, STATUS_OUT_OF_MEMORY, "out of memory while folding constants");
   if (!known) n->op->run(n);

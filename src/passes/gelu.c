@@ -49,7 +49,7 @@ static bool is_bent(const Value *v, const Value *x) {
   return false;
 }
 
-/* What v = 1 + erf(…) or 1 + tanh(…) makes of x: the operator, or NULL. */
+/* The operator that v = 1 + erf(…) or 1 + tanh(…) makes of x, or NULL. */
 static const Op *gate_of(const Value *v, const Value *x) {
   const Value *inner = beside_number(made_by(v, &op_add), 1);
   const Node *erf = inner ? made_by(inner, &op_erf) : NULL, *tanh = inner ? made_by(inner, &op_tanh) : NULL;

@@ -23,7 +23,7 @@ static const struct {
 #undef PASS
 };
 
-/* What a pass can change. */
+/* A hash of the things that a pass can change. */
 static size_t fingerprint(const Graph *g) {
   enum { FACTOR = 0x01000193 }; /* FNV-1a's */
   size_t hash = (size_t)g->node_count;

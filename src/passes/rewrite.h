@@ -8,7 +8,7 @@
 #include "graph/op.h"
 #include "passes/passes.h"
 
-/* Whether n was taken; with values' readers (nodes and the graph's outputs) counted as they were before the rewrite. */
+/* True if n was rewritten. Readers of values (nodes and the graph's outputs) are counted as before the rewrite. */
 typedef bool RewriteNode(Graph *g, Node *n);
 Status rewrite_each(Graph *g, RewriteNode *rewrite);
 typedef bool RewriteNodeWith(Graph *g, Node *n, void *context);

@@ -7,7 +7,7 @@
 #include "kernels/number.h"
 #include "ops/ops.h"
 
-/* As the caller knows them: before casts and operators that only show them in another shape. */
+/* The indices as the caller fed them: before casts and operators that only change the shape. */
 static const Value *indices_fed(const Value *v) {
   while (v->producer && (v->producer->op->flags & OP_VIEW || v->producer->op == &op_cast)) v = v->producer->in[0];
   return v;

@@ -172,7 +172,7 @@ static Graph *few_iterations(Node *n, int first_stream, Arena *arena, Error *err
   return g;
 }
 
-/* What is left to do after these; NULL when nothing is. */
+/* The node that does the rest after these iterations; NULL if nothing is left. */
 static Node *rest_of(const Graph *g, const Node *n) {
   Node *last = g->output_count ? g->outputs[0]->producer : NULL;
   return last && last->deferred.done > n->deferred.done ? last : NULL;

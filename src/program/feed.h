@@ -20,7 +20,7 @@ typedef struct Feed {
   int item_count, came; /* announced for the next run, and fed so far */
 } Feed;
 
-/* Where to write the tensor's bytes (of strings: `text_bytes` of text); NULL with a sentence. */
+/* Returns the place to write the tensor's bytes to (for strings `text_bytes` of text); NULL with a sentence. */
 void *feed_tensor(Feed *f, DType type, const Shape *shape, size_t text_bytes, Error *error);
 /* The next `count` tensors fed are the sequence's. Their names and list are in memory of `arena`. */
 Status feed_sequence(Feed *f, Graph *g, int count, Arena *arena, Error *error);
@@ -34,8 +34,8 @@ void feed_free(Feed *f);
 /* The numbers that tell one shape of a feed from another; returns how many there are, at most feed_key_size. */
 size_t feed_key_size(const Feed *f);
 size_t feed_key(const Feed *f, int64_t *key);
-/* What stands for an input that may be a sequence or an optional, or for a value that was fed, in graphs in which it is
- * bound (Value.pin); NULL when memory is out. */
+/* The pin of an input that may be a sequence or an optional, or of a value that was fed, for graphs in which it is
+ * bound (Value.pin). NULL if memory is out. */
 const Value *feed_pin(const Feed *f, Arena *arena);
 /* Points the graph's inputs at the buffers; returns whether one has moved. */
 bool feed_attach(const Feed *f, Graph *bound);

@@ -76,7 +76,7 @@ static const Value *sum_before(const Value *sum) {
   return sum->producer && sum->producer->op == &op_add ? sum->producer->in[0] : NULL;
 }
 
-/* Of a sum, and the last that is added to it. */
+/* The last term that is added to a sum. */
 static LossPart last_part(const Graph *g, const Value *sum) {
   return part_of(g, sum_before(sum) ? sum->producer->in[1] : sum);
 }

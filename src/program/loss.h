@@ -2,7 +2,7 @@
 #pragma once
 #include "program/plan.h"
 
-/* By what a mean over runs weighs one of them. */
+/* The weight of a run in a mean over runs. */
 typedef struct LossCount {
   double weight; /* -1: the graph does not say */
   bool sum;      /* the loss is a sum over what it has counted, not its mean */
@@ -12,7 +12,7 @@ typedef struct LossCount {
  * how many. */
 int loss_list(const Program *p, const Node **losses);
 bool loss_compares(const Node *n); /* that it is such a node */
-/* What such a node compares with: the labels as they were fed, not in another shape. */
+/* The labels that such a node compares with, as they were fed, not in another shape. */
 const Value *loss_labels(const Node *n);
 /* After a run, or its forward half: refuses the first label that is no class; of one of the nodes; of all. */
 Status loss_check(const Node *n, const Value *labels, Error *error);
@@ -28,7 +28,7 @@ typedef struct LossPart {
   double weight;
 } LossPart;
 
-/* Of a graph that need not be bound. */
+/* For a graph that may be unbound. */
 int loss_part_count(const Graph *g);       /* 0 where the loss is no such sum, or of more than LOSS_PARTS_MAX */
 LossPart loss_part(const Graph *g, int i); /* from the last */
 bool loss_is_part(const Graph *g, const Value *v);

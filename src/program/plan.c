@@ -27,7 +27,7 @@ typedef struct Span {
   Node *node;   /* whose scratch */
 } Span;
 
-/* Whether the plan must find a place for it: it is computed, and not written straight into the session's state. */
+/* True if the plan must place it: it is computed, and not written straight into the session's state. */
 static bool is_placed_here(const Value *root) { return root->kind == VALUE_NODE && !root->in_state; }
 
 /* Views and updates use the bytes of one of their inputs. */

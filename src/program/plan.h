@@ -45,7 +45,7 @@ Status plan_check_work(const Program *p, double limit, double *spent);
 /* Sets every data and scratch pointer for an arena at `base`; inputs and state have theirs. */
 void plan_resolve(Program *p, void *base);
 
-/* Which steps a run takes: from `first` up to `end`, lean or whole. */
+/* The steps of a run, from `first` up to `end`, lean or whole. */
 typedef struct StepRange {
   int first, end;
   bool lean;

@@ -3,6 +3,6 @@
 #include "text_builder.h"
 #include "program/plan.h"
 
-/* Of a program that plan_resolve has seen. After an output's shape: @offset+bytes in the step arena and the numbers of
- * the [first, last] nodes that write and read these bytes; `in` another value whose bytes it has. */
+/* Prints a program that plan_resolve has seen. After an output's shape: @offset+bytes in the step arena and the numbers
+ * of the [first, last] nodes that write and read these bytes; `in` another value that it shares bytes with. */
 void plan_print(TextBuilder *to, const Program *p);

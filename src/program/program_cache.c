@@ -21,7 +21,7 @@ OPTIONAL(dynamic_shapes, dynamic_shapes_clone);
 
 static int feed_count(const Request *r) { return r->graph->input_count + r->feature_count; }
 
-/* What the i-th feed is for. */
+/* The value that the i-th feed is for. */
 static Value *fed_value(const Request *r, int i) {
   return i < r->graph->input_count ? r->graph->inputs[i] : r->features[i - r->graph->input_count];
 }
@@ -137,7 +137,7 @@ static int most_tries(const Graph *g) {
 
 static const Block *arena_of(const ProgramCache *t, const Request *r) { return r->arena ? r->arena : &t->step_arena; }
 
-/* What the budget leaves for the run's arena, which replaces the existing one. */
+/* The bytes that the budget leaves for the run's arena, which replaces the existing one. */
 static double arena_room(const ProgramCache *t, const Request *r) {
   const Block *arena = arena_of(t, r);
   return budget_room() + (double)arena->capacity - (arena->raw ? 0 : BLOCK_EXTRA);
@@ -147,7 +147,7 @@ static bool is_too_large(const ProgramCache *t, const Request *r, const Program 
   return (double)p->arena_bytes > arena_room(t, r);
 }
 
-/* Where a step trains, but most of its parameters are frozen: then most memory is what backward reads. */
+/* True if a step trains and most of its parameters are frozen. Most memory then holds values that backward reads. */
 static bool is_mostly_frozen(const Graph *g) {
   double frozen = 0, trained = 0;
   for (int i = 0; i < g->value_count; i++) {
@@ -167,7 +167,8 @@ static double elements_computed(const Graph *g) {
 
 enum { ELEMENT_WORK = 20 }; /* multiply-adds of products that take as long as an element of something cheap */
 
-/* What backward reads and is cheap is computed again instead of kept, as long as that takes a hundredth of the work. */
+/* Recomputes cheap values that backward reads instead of keeping them, as long as that takes at most a hundredth of the
+ * work. */
 static Status spare_memory(const Request *r, Program *p) {
   Graph *g = p->graph;
   double work = 0, elements = elements_computed(g), before = INFINITY;

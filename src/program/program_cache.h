@@ -31,7 +31,7 @@ typedef struct ProgramCache {
   size_t lower_bound_bytes; /* of that program */
 } ProgramCache;
 
-/* What a run asks for. */
+/* The request for a run. */
 typedef struct Request {
   Graph *graph; /* unbound */
   int part;

@@ -17,14 +17,14 @@ static Value *base_of(Value *v) {
 
 static bool is_saved(const Node *n, int i) { return n->op->recompute && n->op->recompute->saved >> i & 1; }
 
-/* Whether another operator can compute output 0 again: what it reads has been saved. */
+/* True if another operator can compute output 0 again, because its inputs have been saved. */
 static bool has_recompute(const Node *n) {
   for (int i = 0; i < n->in_count; i++)
     if (is_saved(n, i) && !has_out(n, i)) return false;
   return n->op->recompute;
 }
 
-/* How many outputs are computed again: the first ones. */
+/* The number of outputs that are computed again: the first ones. */
 static int again_count(const Node *n) { return has_recompute(n) ? 1 : n->out_count; }
 
 /* Cheap to compute again, and without effects. */
@@ -80,7 +80,7 @@ static bool find_lives(Peak *p) {
   return true;
 }
 
-/* Whether v has bytes that lie idle across the peak. */
+/* True if v has bytes that lie idle across the peak. */
 static bool is_idle(const Peak *p, const Value *v) {
   if (!v || v->kind != VALUE_NODE || is_view(v) || v->in_state) return false;
   const Life *life = life_of(p, v);

@@ -9,7 +9,7 @@
 
 #define DEFAULT_ADAPTER "default" /* as PEFT calls the first */
 
-/* What a parameter has beside numbers. */
+/* The state of a parameter besides its values. */
 typedef struct Standing {
   int64_t steps;
   size_t non_finite[3];
@@ -92,7 +92,7 @@ static void mark(State *s, const CheckpointTensor *tensors, int count) {
   }
 }
 
-/* What trains or is a matrix of an adapter, or did when the checkpoint was saved. */
+/* Marks the parameters that train or are matrices of an adapter, or that trained when the checkpoint was saved. */
 static void mark_adapted(TrainletSession *s) {
   State *st = &s->state;
   const Checkpoint *c = &s->checkpoint;
@@ -113,7 +113,7 @@ static Status mismatch(TrainletSession *s, const char *name, const char *adapter
       name, adapter);
 }
 
-/* Where the tensor waits; NULL with a sentence where it is not one of an adapter's. */
+/* The place where the adapter keeps the tensor; NULL with a sentence if it is not one of an adapter's. */
 static float *place_of(TrainletSession *s, const Adapter *a, const CheckpointTensor *t, const char *name, int part,
                        Standing **standing) {
   size_t at = 0;
@@ -276,7 +276,7 @@ static Status add_new(TrainletSession *s, const char *name) {
   return add(s, name) ? STATUS_OK : s->error.status;
 }
 
-/* What waits for the next step, the best and the average are of the one that was in use. */
+/* Forgets the gradients for the next step, the best copy and the average, which belong to the adapter in use before. */
 static void forget_training(TrainletSession *s) {
   trainlet_session_drop_grad(s);
   state_forget_best(&s->state);
@@ -300,7 +300,8 @@ static Status use(TrainletSession *s, const char *name) {
   return STATUS_OK;
 }
 
-/* What no adapter has, the base's values or those of a sum, waits in a place of its own. */
+/* Puts another adapter in the place of the one in use. Values that no adapter has, the base's or those of a sum, are
+ * kept in `rest`. */
 static Status lend(TrainletSession *s, const char *name) {
   Adapters *all = &s->adapters;
   Adapter *a = name ? find_or_tell(s, name) : NULL;

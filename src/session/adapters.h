@@ -23,8 +23,8 @@ typedef struct Adapters {
   size_t bytes;           /* of all values of one */
 } Adapters;
 
-/* Of a session with adapters, once the state has the checkpoint's values: the ones of the checkpoint, or one called
- * `default`. */
+/* For a session with adapters, once the state has the checkpoint's values: takes the adapters of the checkpoint, or
+ * makes one called `default`. */
 Status session_begin_adapters(TrainletSession *s);
 /* For a checkpoint: those that wait, and which is in use. */
 Status session_gather_adapters(TrainletSession *s, bool moments, Arena *arena, Checkpoint *c);
@@ -35,7 +35,7 @@ void adapters_free(Adapters *a);
 /* A checkpoint of adapters alone over the session's: what it brings takes the place of parameters, all else is its own.
  * Refused over another base than it was saved with. */
 Status session_lay_over(TrainletSession *s);
-/* Whether such a checkpoint has the parameter. */
+/* True if a checkpoint of adapters alone has the parameter. */
 static inline bool is_over_base(const Parameter *p) { return p->adapted || p->trainable || p->updated; }
-/* Of all parameters that it does not have: a sum over names and numbers, whatever their order. */
+/* A checksum of all parameters that such a checkpoint lacks: over names and numbers, in any order. */
 uint32_t session_base(TrainletSession *s);

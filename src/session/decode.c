@@ -31,7 +31,7 @@ static Status find_past(TrainletSession *s, Model *m, const char *names, Arena *
   return STATUS_OK;
 }
 
-/* What was kept is fed again. */
+/* Feeds the kept values again. */
 static Status feed_kept(TrainletSession *s, Feed *const *past, int count) {
   for (int i = 0; i < count; i++)
     if (!past[i]->kept)
@@ -41,7 +41,7 @@ static Status feed_kept(TrainletSession *s, Feed *const *past, int count) {
   return STATUS_OK;
 }
 
-/* Whether an output lies in what was fed, which is overwritten now. */
+/* True if an output lies in a feed that is overwritten now. */
 static bool was_fed(const Model *m, const TrainletTensor *y) {
   for (int i = 0; i < feed_count(m); i++) {
     const Block *b = &m->feeds[i].block;

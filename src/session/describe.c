@@ -66,7 +66,7 @@ static void put_values(TextBuilder *p, const Graph *g, Value *const *values, int
   text_put(p, "]");
 }
 
-/* Those whose weighted sum the first output is, from the last. */
+/* Writes the losses that the first output is the weighted sum of, the last one first. */
 static void put_losses(TextBuilder *p, const Graph *g) {
   text_put(p, ","), text_key(p, "losses"), text_put(p, "[");
   for (int i = 0; i < loss_part_count(g); i++) {
@@ -77,7 +77,7 @@ static void put_losses(TextBuilder *p, const Graph *g) {
   text_put(p, "]");
 }
 
-/* As it came, from whatever file. */
+/* Writes metadata of the file unchanged. */
 static void put_metadata(TextBuilder *p, const Graph *g, const char *key, const char *metadata) {
   const char *text = graph_metadata(g, metadata);
   if (text) text_put(p, ","), text_key(p, key), text_string(p, text);
@@ -151,7 +151,7 @@ static void put_outside(TextBuilder *p, const ExternalLoss *o) {
   text_put(p, ","), put_names(p, "inputs", o->inputs, o->input_count), text_put(p, "},");
 }
 
-/* Of the first model that has something to tell: those of a session come from one file. */
+/* Writes the warnings of the first model that has any: all models of a session come from one file. */
 static void put_warnings(TextBuilder *p, const TrainletSession *s) {
   const char *warning = NULL;
   for (int m = 0; m < MODEL_COUNT && !warning; m++)

@@ -122,7 +122,7 @@ static void take_shape(const Extension *e, const char *name, Value *v, Shapes *s
   if (axis >= 0 && v->kind == VALUE_STATE) s->dims[s->count++] = &v->shape.dim[axis];
 }
 
-/* Of the parameters, and of where their gradients are added up. */
+/* Finds the shapes of the parameters and of their accumulated gradients. */
 static Status find_shapes(TrainletSession *s, const Extension *e, Graph *g, Arena *arena, Shapes *found) {
   found->dims = ARENA_ARRAY(arena, Dim *, g->value_count);
   if (!found->dims) return session_out_of_memory(s);

@@ -98,7 +98,7 @@ Status external_loss_prepare(TrainletSession *s, Graph *g) {
 
 /* ---- runs that wait ---- */
 
-/* What was fed for the model's next run is this one's from here on. */
+/* Moves the feeds for the model's next run to this run. */
 static void take_feeds(OpenRun *w, Model *m) {
   for (int i = 0; i < m->graph->input_count; i++) {
     w->feeds[i] = m->feeds[i];
@@ -258,7 +258,7 @@ static Status check_gradient(TrainletSession *s, const char *name, const Value *
                    shape_print(came, given));
 }
 
-/* Which output of the YieldOp is the gradient of its input. */
+/* The index of the YieldOp's output that is the gradient of this input. */
 static int gradient_of(const Node *yield, int input) {
   int at = 0;
   for (int i = 0; i < input; i++) at += yield_takes_gradient(yield, i);
@@ -296,7 +296,7 @@ void *trainlet_session_feed_gradient(TrainletSession *s, int id, const char *out
 
 /* ---- backward ---- */
 
-/* Those that did not come are zero. */
+/* Sets the gradients that did not come to zero. */
 static Status complete_gradients(TrainletSession *s, OpenRun *w) {
   const Node *yield = w->program->program.yield;
   bool any = false;

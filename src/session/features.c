@@ -13,7 +13,7 @@
 #include "ops/ops.h"
 #include "session/session.h"
 
-/* By a value's index. */
+/* Indexed by a value's index. */
 typedef struct Traits {
   bool *moves;  /* another each time: it depends on what trains, on chance, or on statistics of the batch */
   bool *deep;   /* it depends on a frozen parameter */
@@ -112,7 +112,7 @@ static Status take_features(TrainletSession *s, Model *m, const Traits *t) {
   return m->feature_count ? add_feeds(s, m) : STATUS_OK;
 }
 
-/* Those of the training model by name, where the evaluation model has them all in the same shapes. */
+/* Takes the features of the training model by name, if the evaluation model has all of them in the same shapes. */
 static Status take_for_evaluation(TrainletSession *s, const Model *from) {
   Model *m = &s->models[MODEL_EVAL];
   m->feature_count = 0;

@@ -70,7 +70,8 @@ Status session_write_checkpoint(TrainletSession *s, const Checkpoint *c, Trainle
   return part_ort_checkpoint_write(c, format == TRAINLET_FORMAT_ORT_1 ? 1 : 2, &s->error, &s->result, &s->result_bytes);
 }
 
-/* Of what trains, and in our own format of what has trained: it goes on with them when it does again. */
+/* True for parameters that train. In Trainlet's format also for those that have trained before: their moments are
+ * needed when they train again. */
 static bool keeps_moments(const TrainletSession *s, const Parameter *p, TrainletFormat format) {
   if (is_ours(format) && p->adapted && !s->adapters.used) return false;
   return p->trainable || (is_ours(format) && p->moment[0] && p->steps);
@@ -224,7 +225,7 @@ static void forget_training(Graph *g) {
   g->metadata.count = kept;
 }
 
-/* How sure the scores are is a property until here. */
+/* Copies the calibration of the scores, a property so far, into the model's metadata. */
 static Status take_calibration(const TrainletSession *s, Graph *g) {
   for (int i = 0; i < s->property_count; i++) {
     const Property *p = &s->properties[i];
@@ -257,7 +258,7 @@ static Graph *plain_graph(TrainletSession *s, Value *const *wanted, int count, u
   return g;
 }
 
-/* What belongs to the labels and the loss is not wanted in the model; a training_info has it in its algorithm. */
+/* Exports the model without labels and loss. A training_info has them in its algorithm. */
 static Status export_graph(TrainletSession *s, const char *outputs, unsigned form, unsigned adapters, Arena *arena) {
   Graph *eval = s->models[MODEL_EVAL].graph;
   if (!outputs && !(outputs = session_default_outputs(s, arena))) return out_of_memory(s);

@@ -24,7 +24,7 @@ typedef struct Model {
   int output_count;
 } Model;
 
-/* Where gradients come from outside: the training graph's YieldOp, and the forward runs that wait for them. */
+/* The YieldOp of a training graph with an external loss, and the forward runs that are open. */
 typedef struct ExternalLoss {
   Node *yield;         /* of the unbound graph; NULL: the loss is inside */
   Value **input_grads; /* outputs of the graph that are gradients towards inputs */
@@ -102,13 +102,13 @@ Model *session_model(TrainletSession *s, TrainletPart part);
 int session_model_of(TrainletPart part); /* the index of its model; -1: it is none */
 /* Feeds for the inputs that are left after binding, and the outputs a user sees. */
 Status session_prepare_model(TrainletSession *s, Model *m, Arena *arena);
-/* What a train run of the graph must compute besides its outputs. */
+/* Finds the values that a train run of the graph must compute besides its outputs. */
 void session_find_accumulators(TrainletSession *s, const Graph *g);
 /* Trains what the checkpoint says, which is not what the training model has accumulators for (session/set_trainable.c). */
 Status session_take_choice(TrainletSession *s);
 /* One update of all that trains, by the accumulated gradients (session/optimize.c). */
 Status session_optimize(TrainletSession *s);
-/* What was fed for an input; NULL with a sentence where the model has none of that name. */
+/* The feed for an input; NULL with a sentence if the model has no input of that name. */
 Feed *session_find_feed(TrainletSession *s, Model *m, const char *name);
 /* Refuses while a nominal checkpoint's parameters have no values. */
 Status session_check_values(TrainletSession *s);
@@ -135,7 +135,7 @@ Status session_execute(TrainletSession *s, Program *p, StepRange range);
 Status session_begin_outputs(TrainletSession *s, size_t count);
 void session_take_tensor(TrainletSession *s, const char *name, const Value *v);
 /* ---- files out (session/save.c) ---- */
-/* What a checkpoint of the session says; its tensors are the session's. */
+/* Gathers the contents of the session's checkpoint; its tensors are the session's. */
 Status session_gather(TrainletSession *s, bool optimizer_state, TrainletFormat format, Arena *arena, Checkpoint *c);
 Status session_write_checkpoint(TrainletSession *s, const Checkpoint *c, TrainletFormat format); /* as its result */
 /* At the end of a public call that makes a file: one that failed leaves none. */

@@ -76,7 +76,7 @@ static Status choose(Choice *c) {
 
 /* ---- the graph ---- */
 
-/* By nodes of g; NULL when memory is out. */
+/* Indexed by nodes of g; NULL if memory is out. */
 static const bool *find_eval_mode(const Choice *c, Graph *g) {
   bool *trained = ARENA_ARRAY(c->arena, bool, g->value_count), *eval_mode = ARENA_ARRAY(c->arena, bool, g->node_count);
   if (!trained || !eval_mode) return NULL;
@@ -195,7 +195,7 @@ static Status no_gradient(const Choice *c, const char *name) {
                    "the checkpoint's trainable parameter '%.200s' gets no gradient from the training model", name);
 }
 
-/* Of the loss, or of what comes from outside. */
+/* Appends the gradients of the loss, or those of an external loss. */
 static Status append_gradients(TrainletSession *s, Graph *g, Value *const *wrt, int count, Value **grads) {
   const Node *yield = external_loss_yield(g);
   Value *loss = g->output_count ? g->outputs[0] : NULL;

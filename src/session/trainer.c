@@ -114,7 +114,8 @@ static bool *find_wanted(TrainletTrainer *t, const Program *p) {
   return wanted;
 }
 
-/* What lies in the block has its place there instead of an address; `copy` of the value points to its copy. */
+/* Copies a value into the block. Its `data` is an offset if its bytes lie in the arena. The value's `copy` points to
+ * the copy. */
 static void keep_value(Value *v, Value *copy) {
   const Value *root = value_root(v);
   memcpy(copy, v, VALUE_RUN_BYTES);
@@ -192,7 +193,7 @@ static bool keep_named(TrainletTrainer *t, Value *v) {
   return keep_text(t, &v->copy->name, v->name);
 }
 
-/* Of what the caller asks for, and of what sentences tell. */
+/* Keeps the names that the caller asks for and that error messages contain. */
 static Status keep_names(TrainletTrainer *t, const Program *p) {
   const Graph *g = p->graph;
   t->named = ARENA_ARRAY(&t->arena, Value *, g->output_count + g->input_count);

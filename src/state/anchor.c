@@ -34,7 +34,7 @@ Status state_anchor(State *s, const float *strengths, Error *error) {
   return STATUS_OK;
 }
 
-/* What is not finite, as a mask of −∞, is not drawn as long as it stays at its base. */
+/* Non-finite values, such as −∞ in a mask, are not drawn as long as they stay at their base. */
 void state_draw(State *s) {
   for (int i = 0; i < s->count; i++) {
     const Parameter *p = &s->parameters[i];

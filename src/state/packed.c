@@ -33,7 +33,7 @@ static bool product_pays(const Node *n) {
 
 static bool pays(const Node *n) { return is_conv(n) ? conv_pays(n) : is_product(n) && product_pays(n); }
 
-/* What the node computes, with the weights that it has. */
+/* The node's computation with its current weights. */
 static PackedWeights of(const Node *n) {
   PackedWeights p = {.w = n->in[1]->data};
   if (is_conv(n)) p.conv = *(const Conv *)n->params;

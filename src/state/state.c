@@ -112,7 +112,7 @@ Status state_no_room(const State *s, Error *error) {
   return error_memory_bytes(error, "parameters, gradients and optimizer state need", s->total_bytes);
 }
 
-/* Whether the budget leaves room for all the blocks. */
+/* True if the budget leaves room for all the blocks. */
 static bool has_room(State *s, bool trains, size_t values) {
   size_t trainable, updated, total;
   bool fits = sum_bytes(s, is_trainable, &trainable) && sum_bytes(s, is_updated, &updated) &&
@@ -131,7 +131,7 @@ static bool may_stay(const Parameter *p, const ExternalFile *file) {
   return inside && !p->trainable && !p->updated && (uintptr_t)at % dtype_raw_bytes(p->type) == 0;
 }
 
-/* Of a file most of which would be copied and then freed. */
+/* Leaves the weights in the file's buffer if most of it would be copied and then freed. */
 static void leave_in_place(State *s, External *external) {
   for (int f = 0; external && f < external->count; f++) {
     ExternalFile *file = &external->files[f];
@@ -209,7 +209,7 @@ static Status add_moments(State *s, Error *error) {
 
 /* ---- statistics ---- */
 
-/* Which parameters a train run writes in its forward pass. */
+/* Marks the parameters that a train run writes in its forward pass. */
 static void mark_updated(State *s, const Graph *train) {
   for (int i = 0; i < s->count; i++) s->parameters[i].updated = false;
   for (int i = 0; train && i < train->node_count; i++) {
@@ -274,7 +274,7 @@ static void copy_values(State *s, const Checkpoint *c) {
   }
 }
 
-/* Those of a frozen parameter wait until it trains again. */
+/* Copies the moments. Those of a frozen parameter are kept until it trains again. */
 static Status copy_moments(State *s, const Checkpoint *c, const Optimizer *o, Error *error) {
   int wanted = s->moment_count;
   for (int i = 0; i < c->moment_count; i++) {
@@ -334,7 +334,7 @@ OPTIONAL(resume_moments, copy_moments);
 OPTIONAL(resume_groups, copy_groups);
 OPTIONAL(resume_bounds, copy_bounds);
 
-/* What training has left in the checkpoint besides values. */
+/* Copies the training state of the checkpoint besides the values. */
 static Status copy_rest(State *s, const Checkpoint *c, const Graph *train, const Optimizer *o, Error *error) {
   for (int i = 0; i < s->count; i++) s->parameters[i].weight_decay = o->weight_decay;
   bool moments = train && o->kind != OPTIMIZER_NONE && c->moment_count;

@@ -79,7 +79,7 @@ Parameter *state_accumulated(const State *s, const Node *accumulator, Arena *are
 void state_point_accumulators(const State *s, Graph *g);
 /* Points the inputs of `g` that are parameters at the state, and removes everything that is bound from g->inputs. */
 Status state_bind(State *s, Graph *g, Error *error);
-/* Which of the graph's parameters no step changes. */
+/* Marks the parameters of the graph that no step changes. */
 void state_mark_fixed(const State *s, Graph *g);
 void state_zero_gradients(State *s);
 void state_clamp(State *s); /* to the parameters' bounds */
@@ -118,8 +118,8 @@ void state_swap_averages(State *s); /* with the values */
 void state_forget_averages(State *s);
 Status state_take_averages(State *s, const Checkpoint *c, Error *error); /* the checkpoint's */
 /* ---- anchors (state/anchor.c) ---- */
-/* By index, from 0 up; 0: not anchored. The base is what the values are now, or of what was anchored before as it was.
- * If it fails, nothing has changed. */
+/* Sets the strengths by parameter index; 0: not anchored. The base is the current values; a parameter that was anchored
+ * before keeps its base. If it fails, nothing has changed. */
 Status state_anchor(State *s, const float *strengths, Error *error);
 void state_draw(State *s); /* to the base: α · (p − p₀) joins the gradient */
 Status state_take_anchors(State *s, const Checkpoint *c, Arena *arena, Error *error); /* the checkpoint's */

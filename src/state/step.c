@@ -1,4 +1,4 @@
-/* What a step does to all parameters: their gradients begin at zero, updates take them in ranges, bounds hold. */
+/* A step over all parameters: gradients begin at zero, updates go range by range, bounds hold. */
 #include <math.h>
 #include <string.h>
 
@@ -17,7 +17,7 @@ void state_clamp(State *s) {
   }
 }
 
-/* Whether b begins where a ends, apart from the gap. */
+/* True if b begins at the end of a, apart from the gap. */
 static bool is_next(const Parameter *a, const Parameter *b) {
   size_t bytes = parameter_padded_bytes(a);
   bool next = (char *)a->data + bytes == b->data && (char *)a->grad + bytes == (char *)b->grad &&

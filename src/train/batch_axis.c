@@ -6,7 +6,7 @@
 #include "graph/known.h"
 #include "graph/op.h"
 
-/* By name, between spaces: these keep examples apart wherever the batch is, as their shapes show, */
+/* Operators by name, between spaces: these keep examples apart wherever the batch is, as their shapes show, */
 static const char anywhere[] =
     " Abs Acos Acosh Add And Asin Asinh Atan Atanh BiasGelu BitShift BitwiseAnd BitwiseNot BitwiseOr BitwiseXor Cast "
     "CastLike Ceil Celu Clip Cos Cosh Div Dropout Elu Equal Erf Exp Expand FastGelu Floor FusedMatMul Gelu Gemm "

@@ -8,7 +8,7 @@ enum { NO_AXIS = -1, SEVERAL = -2 };
 int batch_axis(const Value *v);      /* NO_AXIS: it is of no example; SEVERAL: there is more than one symbol */
 Value *batch_carrier(const Node *n); /* the first input that has the batch; NULL */
 
-/* Whether n, given examples in v, looks at each by itself; of Gather and GatherND by constants only if these do. */
+/* True if n, given examples in v, handles each separately. Gather and GatherND by constants count only if these do. */
 bool batch_keeps_apart(const Node *n, const Value *v);
 
 bool batch_among(const Node *n, const char *names); /* whether it is one of these operators, each between two spaces */

@@ -6,5 +6,5 @@
  * 1, as ONNX and PyTorch's losses have it, and a convolution's (N, classes, …). */
 bool class_axis_is_last(const Value *scores);
 
-/* Whether v is a weight, or a Transpose, a Cast, a DequantizeLinear … of one. */
+/* True if v is a weight, or a Transpose, a Cast, a DequantizeLinear … of one. */
 bool value_is_weight(const Value *v);

@@ -150,7 +150,7 @@ static bool keep_first(Graph *m, Value *v, int axis) {
   return (v->data = kept) != NULL;
 }
 
-/* Whether the node, elementwise, broadcasts its operand to what that was: its other one has all dims. */
+/* True if the elementwise node broadcasts its operand to the old shape, because its other operand has all dims. */
 static bool broadcasts(const Node *n, const Value *v, const Shape *was) {
   if (n->op != &op_add && n->op != &op_sub && n->op != &op_mul && n->op != &op_div) return false;
   const Value *other = n->in[0] == v ? n->in[1] : n->in[0];

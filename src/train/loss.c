@@ -30,7 +30,7 @@ static void make_rows(Graph *g, Value **scores, Value **labels) {
   *labels = emit(g, "Reshape", *labels, emit_ints(g, (int64_t[]){-1}, 1));
 }
 
-/* Of no weight is nearly none: what smoothing gives such a label is w[l] times a w[l]th. */
+/* Replaces weights of 0 by tiny ones: smoothing gives such a label w[l] times a w[l]th. */
 static float *weights_above_0(Graph *g, const LossOptions *o) {
   float *weights = ARENA_ARRAY(g->arena, float, o->weight_count);
   for (int k = 0; weights && k < o->weight_count; k++) weights[k] = o->weights[k] == 0 ? 1e-20f : o->weights[k];
@@ -135,7 +135,7 @@ static Value *cross_entropy(Graph *g, const LossOptions *o, Value *scores) {
 
 /* ---- losses of numbers ---- */
 
-/* Of what each example's elements are on average. */
+/* The mean over examples of the mean of each example's elements. */
 static Value *mean_of_examples(Graph *g, Value *each) {
   Value *weights = each ? sample_weights(g, &(Shape){.rank = 1, .dim = {each->shape.dim[0]}}) : NULL;
   int64_t axes[RANK_MAX];
@@ -217,7 +217,7 @@ bool loss_is_outside(const LossOptions *o) { return !rows[o->kind].append; }
 
 static bool has_classes(const LossOptions *o) { return rows[o->kind].append == &part_loss_cross_entropy; }
 
-/* What would have no meaning, or a second one. */
+/* Names a combination of options that has no meaning or a second one; NULL if there is none. */
 static const char *contradiction(const LossOptions *o, const Value *scores) {
   if (o->label_smoothing > 0 && !has_classes(o)) return "labelSmoothing is of cross-entropy";
   if (!o->sample_weights) return NULL;
@@ -233,7 +233,7 @@ static int axis_of_classes(const LossOptions *o, const Value *scores) {
   return scores->shape.rank > 2 && classes_are_last(o, scores) ? scores->shape.rank - 1 : 1;
 }
 
-/* Whether the loss has a softmax or sigmoid. */
+/* True if the loss has a softmax or sigmoid. */
 static bool has_activation(const LossOptions *o) {
   return has_classes(o) || rows[o->kind].append == &part_loss_bce_with_logits;
 }

@@ -16,7 +16,7 @@ typedef struct LossOptions {
   int class_axis;        /* cross-entropy: 1, or -1 for the last; 0: as the scores' layer tells (train/class_axis.h) */
   bool logs;             /* cross-entropy: the scores are logarithms of probabilities; set by loss_append */
   float delta;           /* huber: beyond it the loss is linear */
-  /* Of one of several: */
+  /* For one loss of several: */
   const char *input; /* the value that it is taken of; NULL: the model's first output */
   const char *label; /* the name of its labels; NULL: as of a loss alone */
   float weight;      /* in their sum */

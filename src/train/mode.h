@@ -2,7 +2,7 @@
 #pragma once
 #include "graph/graph.h"
 
-/* Whether input i of n is a running statistic: 3 and 4 of a BatchNormalization. */
+/* True if input i of n is a running statistic: 3 and 4 of a BatchNormalization. */
 bool mode_is_statistic(const Node *n, int i);
 /* Marks the values of model `m` that are such: never trained by gradient. */
 void mode_mark_statistics(Graph *m);
@@ -11,7 +11,7 @@ void mode_mark_statistics(Graph *m);
  * show. */
 Status mode_note_eval(Graph *m);
 
-/* Whether `v` of a model becomes a VALUE_STATE: a float32 or quantized initializer on whose contents no shape rests. */
+/* True if `v` of a model becomes a VALUE_STATE: a float32 or quantized initializer whose contents decide no shape. */
 bool mode_is_parameter(const Value *v);
 
 /* A new graph in `arena`: the model's inputs, then each parameter as a VALUE_STATE input, then its nodes. Those in

@@ -23,14 +23,14 @@ static bool ends_with(const char *s, size_t length, const char *end) {
   return length > count && memcmp(s + length - count, end, count) == 0;
 }
 
-/* What an operator adds to the name of its module: MatMul, MatMul_3, MatMul_Q4 … */
+/* True if the part is the one that an operator adds to the name of its module: MatMul, MatMul_3, MatMul_Q4 … */
 static bool is_own_part(const char *part, size_t length, const char *op) {
   size_t count = strlen(op);
   return length >= count && memcmp(part, op, count) == 0 && (length == count || part[count] == '_');
 }
 
-/* Of a path without the leading slash and the node's own part; NULL where there is none. A part may begin with the one
- * before it, which is the same module then: /layer1/layer1.0/conv1/Conv is layer1.0.conv1. */
+/* The module of a path, without the leading slash and the node's own part; NULL if there is none. A part may begin with
+ * the one before it, which is the same module then: /layer1/layer1.0/conv1/Conv is layer1.0.conv1. */
 static const char *name_of_path(const Node *n, Arena *arena) {
   const char *end = strrchr(n->name, '/'), *at = n->name[0] == '/' ? n->name + 1 : n->name;
   if (!end || end <= at) return NULL;
@@ -248,8 +248,8 @@ static bool is_clash(const Module *a, const Module *b) {
          strcmp(a->name, b->name) == 0;
 }
 
-/* What follows the module's last part in the name of its weight: of a.self_attn and a.self_attn.in_proj_weight
- * `in_proj_weight`; NULL where nothing does. */
+/* The rest of the weight's name after the module's last part: for a.self_attn and a.self_attn.in_proj_weight it is
+ * `in_proj_weight`; NULL if there is none. */
 static const char *rest_of(const Module *m) {
   const char *dot = strrchr(m->name, '.'), *last = dot ? dot + 1 : m->name, *rest = NULL;
   size_t length = strlen(last);
@@ -264,7 +264,8 @@ static bool is_own(const Module *m) {
   return !rest || !strchr(rest, '.');
 }
 
-/* Of several it keeps the name if the others are parameters of modules within it. */
+/* True if other modules have the same name. One of several keeps it if the others are parameters of modules within it.
+ */
 static bool is_to_rename(const Finder *f, const Module *m) {
   bool clash = false, others = false;
   for (int i = 0; i < f->out->count; i++) {

@@ -36,7 +36,8 @@ typedef struct Modules {
   int count, capacity;
 } Modules;
 
-/* Those of model g, in the order of its nodes. `names`: "node or weight=module" each, which go before what is found. */
+/* Finds the modules of model g, in the order of its nodes. `names` has "node or weight=module" each, which override the
+ * modules that are found. */
 Status modules_find(Graph *g, const NameList *names, Arena *arena, Modules *out);
 
 /* Both read the same weight the same way. */
@@ -44,7 +45,7 @@ bool modules_share(const Module *a, const Module *b);
 
 /* PyTorch's exporter names what it has transposed or folded by a number: `onnx::MatMul_9772`, `val_12`. */
 bool module_is_numbered(const char *name);
-/* As the exporter notes it, or by the node's path; NULL where neither is there. */
+/* From the exporter's note or the node's path; NULL if there is neither. */
 const char *module_of_node(const Node *n, Arena *arena);
 /* The module of a parameter: its name without what follows the last dot. */
 const char *module_of_parameter(const char *name, Arena *arena);

@@ -81,7 +81,7 @@ void optimizer_clip_values(float *g, size_t count, float most) {
 
 static bool by_momentum(const Optimizer *o) { return o->momentum != 0 && optimizer_row(o->kind)->update_by_momentum; }
 
-/* What an update needs beside the blocks, in all lanes. */
+/* The constants of an update besides the blocks, in all lanes. */
 typedef struct Rates {
   f32x4 lr, scale, decay, beta1, rest1, beta2, rest2, eps;
   f32x4 rate;   /* lr with its decay and the bias correction of m (beside a raw root: of v, too) in it */
@@ -263,7 +263,7 @@ typedef struct Update {
   float *m, *v;
 } Update;
 
-/* What a row's update is: `rule` over elements from … to of the blocks. */
+/* The update function of an optimizer row: `rule` over elements from … to of the blocks. */
 #define UPDATE(rule, moment_count)                                                                                     \
   static void rule##_update(void *context, size_t from, size_t to) {                                                   \
     const Update *u = context;                                                                                         \

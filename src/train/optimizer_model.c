@@ -133,14 +133,14 @@ Status optimizer_model_read(const uint8_t *bytes, size_t count, const External *
 
 /* ---- writing ---- */
 
-/* Whether the attribute would have the value that a reader assumes without it. */
+/* True if the setting has the value that a reader assumes if the attribute is absent. */
 static bool is_initial(const Optimizer *o, const OwnSetting *own) {
   Optimizer x = *o;
   const Setting *s = optimizer_setting(own->id);
   return s->is_flag ? *setting_flag(s, &x) == (own->initial != 0) : *setting_number(s, &x) == own->initial;
 }
 
-/* Whether ONNX Runtime's operator can express all settings. */
+/* True if ONNX Runtime's operator can express all settings. */
 static bool runtime_has(const Optimizer *o) {
   const OptimizerRow *row = optimizer_row(o->kind);
   bool has = row->runtime_op_type;

@@ -51,7 +51,7 @@ static Value *bound(const Search *s, const Node *n, int i, float p) {
   return emit(s->graph, "Log", emit_float(s->graph, odds));
 }
 
-/* Whether n is a Clip whose bounds are known. */
+/* True if n is a Clip whose bounds are known. */
 static bool is_clip(const Node *n) {
   float number;
   for (int i = 1; i < n->in_count; i++)
@@ -118,8 +118,8 @@ static const Node *sum_in(const Value *by, const Shape *shape, int axis) {
   return found;
 }
 
-/* What n divides by a sum along the axis; parts: the numbers of which that is the sum, if it is they that are divided,
- * more or less: SGDClassifier's exporter adds something where all of them are 0. */
+/* True if n divides by a sum along the axis. Stores in `parts` the numbers that are summed, if they are the dividend,
+ * perhaps after an Add: SGDClassifier's exporter adds something if all of them are 0. */
 static bool is_share(const Node *n, int axis, const Value **parts) {
   const Node *sum = n->op == &op_div ? sum_in(n->in[1], &n->out[0]->shape, axis) : NULL;
   if (!sum) return false;
@@ -186,7 +186,7 @@ static Value *walk(Search *s, const Value *v, int axis) {
 
 /* ---- probabilities of which no scores are known ---- */
 
-/* Whether v is shares of a whole along the axis, or a mean of such. */
+/* True if v is shares of a whole along the axis, or a mean of such. */
 static bool are_shares(Search *s, const Value *v, int axis) {
   const Node *n = maker(s, v);
   const Value *parts;

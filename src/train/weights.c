@@ -32,7 +32,8 @@ static bool all_alone(const Reader *r, const Node *n) {
   return all;
 }
 
-/* What is made up of others speaks for them, unless it only prepares a weight. Its parts stand together. */
+/* The expanded node that n is a part of, which is the reader then, unless it only prepares a weight. Its parts are
+ * consecutive. */
 static Node *speaker(Reader *r, const Node *n) {
   if (r->expanded_from != n->expanded_from) r->speaks = n->expanded_from && !all_alone(r, n->expanded_from);
   r->expanded_from = n->expanded_from;
@@ -49,7 +50,7 @@ static const Value *before_views(const Value *v) {
   return v;
 }
 
-/* Whether p, which is broadcast to x, is a vector along one axis of it, or a vector in the shape of several. */
+/* True if p, which is broadcast to x, is a vector along one axis of it, or a vector in the shape of several. */
 static bool is_along_axis(const Value *of, const Shape *x) {
   const Shape *p = &of->shape;
   int long_axes = 0, extra = x->rank - p->rank;

@@ -1,8 +1,8 @@
-/* Weights: who reads a model's parameters, and as what.
+/* Weights: the readers of a model's parameters, and the role of a parameter in each.
  *
  *   initializer ─▶ nodes of constants alone (Transpose, Cast, norm of a weight …) ─▶ node that reads a weight, a bias …
  *
- * What an operator's inputs are, it says itself (Op.weights, .biases, .scales). */
+ * An operator names the roles of its inputs (Op.weights, .biases, .scales). */
 #pragma once
 #include "graph/graph.h"
 
@@ -30,8 +30,8 @@ typedef struct Weights {
 
 bool weights_infinite(const Value *v); /* of floats: not all of its values are finite */
 bool weights_says(const Op *op);       /* whether it says that a layer learns any of its inputs */
-/* Of model m, whose running statistics have been marked. */
+/* Reads model m, whose running statistics have been marked. */
 Status weights_read(Graph *m, Arena *arena, Weights *out);
 const Reading *weights_learned(const Weights *w, const Value *v); /* the first that is learned; NULL: none is */
-/* Of a module's attribute that is not learned as a weight: whether a gradient can reach it through a layer. */
+/* For a module's attribute that is not learned as a weight: true if a gradient can reach it through a layer. */
 bool weights_may_be_learned(const Weights *w, const Value *v);

@@ -2,7 +2,7 @@
 #pragma once
 #include "graph/graph.h"
 
-/* Where backward starts: values, and the gradients that arrive at them. */
+/* The start of backward: values, and the gradients that arrive at them. */
 typedef struct BackwardStart {
   Value **ys, **dys;
   int count;

@@ -54,7 +54,7 @@ static const Form *form_of(const Op *op) {
   return NULL;
 }
 
-/* Where two kinds share a form, the decay tells them apart: it is part of the gradient (coupled) or separate. */
+/* Two kinds with the same form differ in the decay: it is part of the gradient (coupled) or separate. */
 static OptimizerKind kind_of(const Form *f, bool coupled) {
   OptimizerKind kind = 0;
   while (forms[kind] != f || (f->decoupled && optimizer_row(kind)->decouples_decay == coupled)) kind++;

@@ -134,7 +134,7 @@ static Status cut_model(Reading *r) {
 
 /* ---- the whole ---- */
 
-/* Whether the loss can depend on it, and a step changes it. */
+/* True if the loss can depend on it, and a step changes it. */
 static bool is_trained(const OnnxTraining *t, const Value *x) {
   if (x->kind != VALUE_CONSTANT || !x->initializer || !x->copy) return false;
   for (int i = 0; i < t->update_count; i++)

@@ -15,7 +15,7 @@ typedef struct Reading {
   bool *understood; /* by update binding */
 } Reading;
 
-/* How one parameter is updated. */
+/* The update of one parameter. */
 typedef struct Step {
   const Node *node;
   Optimizer optimizer;
