@@ -57,9 +57,9 @@ void trainlet_artifacts_free(TrainletArtifacts *a); /* NULL is ignored */
  */
 void *trainlet_artifacts_external(TrainletArtifacts *a, const char *location, size_t bytes);
 /* The bytes that the model needs of files given in pieces (option inPieces, set before), as JSON: [{"location",
- * "offset", "bytes", "late": true}]. The JSON is valid until the next call; the model's bytes must stay. The caller then
- * writes all of piece i to the place that artifacts_piece(i) returns before it asks for the next piece: first the pieces
- * that are not late, then, with all options set, the late ones. Then it loads the model. NULL on failure. */
+ * "offset", "bytes", "late": true}]. The JSON is valid until the next call; the model's bytes must stay. The caller
+ * then writes all of piece i to the place that artifacts_piece(i) returns before it asks for the next piece: first the
+ * pieces that are not late, then, with all options set, the late ones. Then it loads the model. NULL on failure. */
 const char *trainlet_artifacts_pieces(TrainletArtifacts *a, const void *model, size_t bytes);
 void *trainlet_artifacts_piece(TrainletArtifacts *a, int i);
 /* Returns the place to write other values (`bytes` bytes) for the loaded model's float initializer of that name. The
@@ -82,17 +82,18 @@ Status trainlet_artifacts_set(TrainletArtifacts *a, const char *key, const char 
 /* The values of loss.type (besides training-info) and optimizer.type; NULL past the last. */
 const char *trainlet_loss_name(int i);
 const char *trainlet_optimizer_name(int i);
-/* The loaded model's float initializers as JSON, with the options set so far: [{"name", "type", "dims", "size", "names":
- * possible names in PyTorch, "transposed": a product reads it as (in, out), "readers": at most 64 of [{"node", "op",
- * "as": "weight", "bias", "scale", "statistic" or "operand"}], "trainable", "reason": why not}]. Valid until the next
- * call; NULL if memory is out, and if no model is loaded (STATUS_INVALID_ARGUMENT). Files made before are forgotten. */
+/* The loaded model's float initializers as JSON, with the options set so far: [{"name", "type", "dims", "size",
+ * "names": possible names in PyTorch, "transposed": a product reads it as (in, out), "readers": at most 64 of [{"node",
+ * "op", "as": "weight", "bias", "scale", "statistic" or "operand"}], "trainable", "reason": why not}]. Valid until the
+ * next call; NULL if memory is out, and if no model is loaded (STATUS_INVALID_ARGUMENT). Files made before are
+ * forgotten. */
 const char *trainlet_artifacts_parameters(TrainletArtifacts *a);
 /* The names of the loaded model's modules, which lora.targets chooses from, as a JSON array. Validity and errors are
  * those of trainlet_artifacts_parameters. */
 const char *trainlet_artifacts_modules(TrainletArtifacts *a);
-/* Makes the four files. Parameters untied here or by trainlet_artifacts_parameters stay untied in the loaded model. If a
- * head or adapters could not be added, the model must be loaded again. STATUS_INVALID_MODEL, STATUS_UNSUPPORTED_OP (an
- * operator without a gradient, by name), STATUS_INVALID_ARGUMENT (options that do not fit the model). */
+/* Makes the four files. Parameters untied here or by trainlet_artifacts_parameters stay untied in the loaded model. If
+ * a head or adapters could not be added, the model must be loaded again. STATUS_INVALID_MODEL, STATUS_UNSUPPORTED_OP
+ * (an operator without a gradient, by name), STATUS_INVALID_ARGUMENT (options that do not fit the model). */
 Status trainlet_artifacts_build(TrainletArtifacts *a);
 /* A file made by build, TRAINLET_TRAIN to TRAINLET_CHECKPOINT, and its size; NULL and 0 if there is none. */
 const void *trainlet_artifacts_bytes(const TrainletArtifacts *a, TrainletPart part, size_t *bytes);
@@ -107,8 +108,8 @@ TrainletSession *trainlet_session_new(void);                   /* NULL if memory
 void trainlet_session_free(TrainletSession *s);                /* NULL is ignored */
 const Error *trainlet_session_error(const TrainletSession *s); /* of the last call; its status is 0 when it succeeded */
 
-/* Sets the most bytes of memory of all kinds that the session may take; 0, the default: no limit. A call that needs more
- * fails with STATUS_OUT_OF_MEMORY. */
+/* Sets the most bytes of memory of all kinds that the session may take; 0, the default: no limit. A call that needs
+ * more fails with STATUS_OUT_OF_MEMORY. */
 void trainlet_session_limit(TrainletSession *s, double bytes);
 /* Sets the most multiply-adds that a run may take, as far as the shapes tell; 0, the default: 1e13. A run that needs
  * more fails with STATUS_TOO_MUCH_WORK before it begins. */
@@ -122,11 +123,11 @@ const char *trainlet_pass_name(int i); /* NULL past the last */
  * dropped. A step of the optimizer is never interrupted. NULL, the default: nothing is called. */
 void trainlet_session_stop_when(TrainletSession *s, bool (*asked)(void *context), void *context);
 
-/* Like trainlet_artifacts_external, before the parts that need the file. "checkpoint.data" is ONNX Runtime's second file
- * of a large checkpoint. */
+/* Like trainlet_artifacts_external, before the parts that need the file. "checkpoint.data" is ONNX Runtime's second
+ * file of a large checkpoint. */
 void *trainlet_session_external(TrainletSession *s, const char *location, size_t bytes);
-/* Like trainlet_artifacts_constant, for inputs of that name in all models, before the models are loaded. ready refuses a
- * name that no model has (STATUS_INVALID_ARGUMENT). */
+/* Like trainlet_artifacts_constant, for inputs of that name in all models, before the models are loaded. ready refuses
+ * a name that no model has (STATUS_INVALID_ARGUMENT). */
 void *trainlet_session_constant(TrainletSession *s, const char *name, int type, int rank, const int64_t *dims);
 /* Returns the place to write the file of a part to. trainlet_session_load, given this pointer, reads the file in place,
  * so large weights are in memory once. After a failed load the place must be requested and the file written again; once
@@ -136,8 +137,8 @@ void *trainlet_session_file(TrainletSession *s, size_t bytes);
  * later checkpoint, replaces the compact file's. STATUS_INVALID_MODEL, STATUS_UNSUPPORTED_OP,
  * STATUS_CHECKPOINT_CORRUPT, STATUS_CHECKPOINT_MISMATCH, STATUS_UNSUPPORTED_VERSION, STATUS_INVALID_ARGUMENT. */
 Status trainlet_session_load(TrainletSession *s, TrainletPart part, const void *bytes, size_t count);
-/* Joins the parts; a session that fails here cannot be used any more. STATUS_CHECKPOINT_MISMATCH (a parameter that is not
- * in the checkpoint, or of another shape; the state of another optimizer), STATUS_INVALID_MODEL,
+/* Joins the parts; a session that fails here cannot be used any more. STATUS_CHECKPOINT_MISMATCH (a parameter that is
+ * not in the checkpoint, or of another shape; the state of another optimizer), STATUS_INVALID_MODEL,
  * STATUS_INVALID_ARGUMENT (parts that are missing). */
 Status trainlet_session_ready(TrainletSession *s);
 /* Inputs, outputs, parameters, optimizer and memory as JSON; valid until the next call. NULL if memory is out. */
@@ -182,13 +183,13 @@ typedef struct TrainletTensor {
   bool is_sum; /* the loss is a sum over what was counted, not its mean */
 } TrainletTensor;
 
-/* Feeds an input of the part's model for its next run. Returns the place to write the tensor to, whose bytes follow from
- * the type and from the `rank` numbers `dims`. An optional that is not fed is empty. NULL for a wrong name, type or shape
- * (STATUS_INVALID_FEED) and if memory is out. */
+/* Feeds an input of the part's model for its next run. Returns the place to write the tensor to, whose bytes follow
+ * from the type and from the `rank` numbers `dims`. An optional that is not fed is empty. NULL for a wrong name, type
+ * or shape (STATUS_INVALID_FEED) and if memory is out. */
 void *trainlet_session_feed(TrainletSession *s, TrainletPart part, const char *name, int type, int rank,
                             const int64_t *dims);
-/* The same for a tensor of strings: returns the place to write `bytes` bytes of text to, each string with a zero byte at
- * its end. */
+/* The same for a tensor of strings: returns the place to write `bytes` bytes of text to, each string with a zero byte
+ * at its end. */
 void *trainlet_session_feed_text(TrainletSession *s, TrainletPart part, const char *name, int rank, const int64_t *dims,
                                  size_t bytes);
 /* Makes the next `count` tensors fed for this input the items of a sequence, or, with a count of 2, the keys and values
@@ -205,8 +206,8 @@ Status trainlet_session_input_gradient(TrainletSession *s, TrainletPart part, co
  * model. The list is empty if there are no such layers or their rows are not the examples'. The result holds until
  * trainlet_session_set_trainable. The text is valid until the next call that returns JSON; NULL on failure. */
 const char *trainlet_session_features(TrainletSession *s);
-/* Computes the features from the feeds of TRAINLET_TRAIN: they are the outputs of the run, in the same order. The errors
- * of run, and STATUS_INVALID_ARGUMENT if there are none or trainlet_session_features was not called. */
+/* Computes the features from the feeds of TRAINLET_TRAIN: they are the outputs of the run, in the same order. The
+ * errors of run, and STATUS_INVALID_ARGUMENT if there are none or trainlet_session_features was not called. */
 Status trainlet_session_run_features(TrainletSession *s);
 /* Runs the train, eval or inference model on its feeds. fetches: names of outputs, one a line; NULL: the model's own. A
  * run of TRAINLET_TRAIN adds its gradients to those of the runs before. STATUS_INVALID_FEED,
@@ -215,10 +216,10 @@ Status trainlet_session_run(TrainletSession *s, TrainletPart part, const char *f
 /* A run of the eval or inference model for a language model's next token. */
 typedef struct TrainletDecode {
   const char *fetches; /* names, one a line: the scores (…, V), of which one row is the only output of the run; then
-                          the keys and values of the tokens so far, which the session keeps */
+                          the model's state after the tokens so far (keys and values), which the session keeps */
   const char *past;    /* inputs, one a line, "" for none, for what is kept of the second fetch and those after it */
   int from_end;        /* the row of the scores, counted back from the last, 0 */
-  int axis, length;    /* the session keeps the last `length` along the axis, with zeros before them if there are fewer */
+  int axis, length;    /* the last `length` along the axis are kept, with zeros before them if there are fewer */
   bool goes_on;        /* the `past` inputs get what the last decode kept, instead of trainlet_session_feed */
 } TrainletDecode;
 /* Runs a decode. The kept tensors stay until the input is fed. The errors of run, and STATUS_INVALID_ARGUMENT if
@@ -239,20 +240,20 @@ double trainlet_session_gradient_norm(const TrainletSession *s);
 /* One step of the optimizer with the accumulated gradients. STATUS_INVALID_ARGUMENT without an optimizer,
  * STATUS_NON_FINITE_LOSS if a gradient is not finite. */
 Status trainlet_session_optimize(TrainletSession *s);
-/* Undoes the train runs since the gradients were last overwritten: gradients, running statistics and random state are as
- * before them. */
+/* Undoes the train runs since the gradients were last overwritten: gradients, running statistics and random state are
+ * as before them. */
 void trainlet_session_drop_grad(TrainletSession *s);
 void trainlet_session_reset_grad(
     TrainletSession *s); /* the next train run overwrites the gradients instead of adding */
 
 /* The first half of a train run with an external loss (artifacts of loss.type `outside`), whose training model stops at
- * a YieldOp for gradients from the caller. forward runs the feeds of TRAINLET_TRAIN up to there; the model's outputs are
- * those of a run. The run stays open under `id`, with memory of its own; several may be open at once. The errors of run,
- * and STATUS_INVALID_ARGUMENT if the training model has its own loss. */
+ * a YieldOp for gradients from the caller. forward runs the feeds of TRAINLET_TRAIN up to there; the model's outputs
+ * are those of a run. The run stays open under `id`, with memory of its own; several may be open at once. The errors of
+ * run, and STATUS_INVALID_ARGUMENT if the training model has its own loss. */
 Status trainlet_session_forward(TrainletSession *s, int *id);
-/* Returns the place to write the gradient of one of the run's outputs to, in the output's type and shape. Gradients that
- * are not fed are zero. NULL if there is no such output, run or shape (STATUS_INVALID_FEED, STATUS_INVALID_ARGUMENT);
- * then the gradients fed so far are forgotten. */
+/* Returns the place to write the gradient of one of the run's outputs to, in the output's type and shape. Gradients
+ * that are not fed are zero. NULL if there is no such output, run or shape (STATUS_INVALID_FEED,
+ * STATUS_INVALID_ARGUMENT); then the gradients fed so far are forgotten. */
 void *trainlet_session_feed_gradient(TrainletSession *s, int id, const char *output, int type, int rank,
                                      const int64_t *dims);
 /* The second half: adds the gradients of the parameters to the accumulated ones, as a run of TRAINLET_TRAIN does, and
@@ -289,9 +290,9 @@ bool trainlet_session_parameter_trainable(const TrainletSession *s, int i);
 Status trainlet_session_set_trainable(TrainletSession *s, const char *patterns);
 /* Adapters: a model with LoRA may have several. Each has the values and optimizer state of the parameters that trained
  * when the checkpoint was saved. ADD makes an adapter of a new name that adds nothing yet. USE switches to an adapter,
- * which is then trained, saved and exported; NULL switches to the base alone, which does not train. USE drops accumulated
- * gradients, the best copy, the average and the position of a fit. LEND switches without dropping anything (NULL: the
- * base alone) until RETURN; no step may come between them. DELETE forgets an adapter that is not in use.
+ * which is then trained, saved and exported; NULL switches to the base alone, which does not train. USE drops
+ * accumulated gradients, the best copy, the average and the position of a fit. LEND switches without dropping anything
+ * (NULL: the base alone) until RETURN; no step may come between them. DELETE forgets an adapter that is not in use.
  * STATUS_INVALID_ARGUMENT: a model without LoRA, a name that exists already or does not exist. */
 typedef enum TrainletAdapter {
   TRAINLET_ADAPTER_ADD,
@@ -308,10 +309,10 @@ Status trainlet_session_bound(TrainletSession *s, const char *pattern, double le
 void trainlet_session_unbound(TrainletSession *s); /* forgets the bounds, a checkpoint's too */
 /* Sets the parameter groups. Float32 parameters whose names match a group's pattern are updated with the learning rate
  * times its lr_scale, and with its weight decay. A group has four lines, each with a line break: the pattern, lr_scale
- * (empty: 1), weight decay (empty: the optimizer's), anchor (empty: 0). The last pattern that matches wins; groups do not
- * change other parameters. An anchor α adds α · (p − p₀) to the gradient before a step; p₀ is the parameter's value when
- * its group first got an anchor. Saved in Trainlet's format. STATUS_INVALID_ARGUMENT for a pattern that matches none and
- * a number that is not finite or below 0; then nothing has changed. */
+ * (empty: 1), weight decay (empty: the optimizer's), anchor (empty: 0). The last pattern that matches wins; groups do
+ * not change other parameters. An anchor α adds α · (p − p₀) to the gradient before a step; p₀ is the parameter's value
+ * when its group first got an anchor. Saved in Trainlet's format. STATUS_INVALID_ARGUMENT for a pattern that matches
+ * none and a number that is not finite or below 0; then nothing has changed. */
 Status trainlet_session_set_groups(TrainletSession *s, const char *groups);
 /* Keeps an exponential moving average of the parameters that train: a copy after the first step of the optimizer, then
  * decay · average + (1 − decay) · value after each. With decay 0 steps do not change it. `anew` drops it first, as
@@ -357,8 +358,8 @@ void trainlet_session_property_delete(TrainletSession *s, const char *name); /* 
 const char *
 trainlet_session_properties(TrainletSession *s); /* as JSON, valid until the next call; NULL if memory is out */
 
-/* The loaded checkpoint's parameters, optimizer, properties and data position as JSON. Valid until the next call; NULL if
- * memory is out and, with STATUS_INVALID_ARGUMENT, before a checkpoint is loaded or after ready. */
+/* The loaded checkpoint's parameters, optimizer, properties and data position as JSON. Valid until the next call; NULL
+ * if memory is out and, with STATUS_INVALID_ARGUMENT, before a checkpoint is loaded or after ready. */
 const char *trainlet_session_checkpoint(TrainletSession *s);
 /* The writer of a checkpoint that begins with these bytes, "Trainlet" or "ONNX Runtime"; NULL if they are no
  * checkpoint. */
@@ -375,14 +376,14 @@ typedef enum TrainletFormat {
   TRAINLET_FORMAT_ORT_2,
   TRAINLET_FORMAT_ADAPTERS
 } TrainletFormat;
-/* Saves a checkpoint, with or without the optimizer's state. STATUS_NON_FINITE_LOSS if training has made a value infinite
- * or NaN, STATUS_INVALID_ARGUMENT if the format has no place for something. */
+/* Saves a checkpoint, with or without the optimizer's state. STATUS_NON_FINITE_LOSS if training has made a value
+ * infinite or NaN, STATUS_INVALID_ARGUMENT if the format has no place for something. */
 Status trainlet_session_save(TrainletSession *s, bool optimizer_state, TrainletFormat format);
 /* TRAINING_INFO: with ONNX's description of the training, so that it can continue elsewhere. TYPES: with the type and
- * shape of every value (value_info), which converters to other formats need. MERGED or ADAPTER_INPUTS may be added to one
- * of these; without them LoRA's adapters are nodes and initializers of their own. MERGED merges them into the weights
- * (STATUS_UNSUPPORTED_OP if one is no float32 constant). ADAPTER_INPUTS makes their matrices inputs of the model; not
- * with TRAINING_INFO. */
+ * shape of every value (value_info), which converters to other formats need. MERGED or ADAPTER_INPUTS may be added to
+ * one of these; without them LoRA's adapters are nodes and initializers of their own. MERGED merges them into the
+ * weights (STATUS_UNSUPPORTED_OP if one is no float32 constant). ADAPTER_INPUTS makes their matrices inputs of the
+ * model; not with TRAINING_INFO. */
 typedef enum TrainletExport {
   TRAINLET_EXPORT_MODEL,
   TRAINLET_EXPORT_TRAINING_INFO,
@@ -395,9 +396,9 @@ typedef enum TrainletExport {
  * STATUS_NON_FINITE_LOSS as for save. */
 Status trainlet_session_export(TrainletSession *s, const char *outputs, TrainletExport form);
 /* The layer that computes an output of the eval model, as JSON: {"features": the value that it reads, "weight", "bias"
- * (absent: it has none), "classes": their number, "axis": the weight's axis of classes}. Valid until the next call; NULL
- * if memory is out and, with STATUS_INVALID_ARGUMENT, unless the output comes from a Gemm, or a MatMul with or without
- * an Add, whose weight is a parameter that nothing else reads. */
+ * (absent: it has none), "classes": their number, "axis": the weight's axis of classes}. Valid until the next call;
+ * NULL if memory is out and, with STATUS_INVALID_ARGUMENT, unless the output comes from a Gemm, or a MatMul with or
+ * without an Add, whose weight is a parameter that nothing else reads. */
 const char *trainlet_session_output_layer(TrainletSession *s, const char *output);
 /* Makes the part (TRAINLET_TRAIN, _EVAL, _OPTIMIZER or _CHECKPOINT) of a session like this one whose output has `count`
  * more classes. The new classes get `weights` (count, features), `biases` (count) and moments of zero. A fit, its best
@@ -413,9 +414,9 @@ typedef enum TrainletWeights {
   TRAINLET_WEIGHTS_FLOAT16,
   TRAINLET_WEIGHTS_INT8
 } TrainletWeights;
-/* Writes the loaded parts as one compact file (docs/guides/compact.md), before ready: a train model, a checkpoint, and an
- * eval and optimizer model if they are loaded. STATUS_INVALID_ARGUMENT if one of the first two is missing, after ready,
- * and for a model whose nodes depend on feeds. */
+/* Writes the loaded parts as one compact file (docs/guides/compact.md), before ready: a train model, a checkpoint, and
+ * an eval and optimizer model if they are loaded. STATUS_INVALID_ARGUMENT if one of the first two is missing, after
+ * ready, and for a model whose nodes depend on feeds. */
 Status trainlet_session_compact(TrainletSession *s, TrainletWeights weights);
 /* The file of the last save, export, extend or compact and its size; NULL and 0 if there is none. */
 const void *trainlet_session_result(const TrainletSession *s, size_t *bytes);
@@ -444,8 +445,8 @@ Status trainlet_trainer_load(TrainletTrainer *t, const void *file, size_t bytes)
 /* The address of the tensor of that name, which never changes, and its size in bytes: an input, to be written before a
  * step; an output of the training model, as the last step left it; or a parameter. NULL and 0 for all others. */
 void *trainlet_trainer_data(TrainletTrainer *t, const char *name, size_t *bytes);
-/* One step on the current inputs. STATUS_INVALID_FEED for a label that is no class, STATUS_NON_FINITE_LOSS if the loss or
- * a gradient is NaN or infinite; then no parameter has changed. */
+/* One step on the current inputs. STATUS_INVALID_FEED for a label that is no class, STATUS_NON_FINITE_LOSS if the loss
+ * or a gradient is NaN or infinite; then no parameter has changed. */
 Status trainlet_trainer_step(TrainletTrainer *t);
 double trainlet_trainer_loss(const TrainletTrainer *t); /* of the last step */
 void trainlet_trainer_set_lr(TrainletTrainer *t, double lr);

@@ -1,4 +1,4 @@
-/* The names of ways, and which were taken. */
+/* The names of variants, and the set that was used. */
 #include "variant.h"
 
 uint32_t variants_seen;

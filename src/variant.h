@@ -1,5 +1,5 @@
-/* Way: where shapes choose among several ways to compute the same, which of them were taken. Each is a part (part.h): a
- * build for known shapes needs no other. */
+/* Variants: implementations of one computation that shapes choose among, and the set that was used. Each is a part
+ * (part.h): a build for known shapes needs no other. */
 #pragma once
 #include <stdint.h>
 

@@ -111,7 +111,7 @@ static Status add_model_outputs(TrainletArtifacts *a, Graph *g) {
 static bool is_outside(const TrainletArtifacts *a) { return !a->loss_count && loss_is_outside(&a->loss); }
 
 /* Model + loss, with the loss (NULL: it is outside, and the model's own outputs) and the additional outputs as outputs
- * and the parameters as inputs. still: as for mode_copy. */
+ * and the parameters as inputs. eval_mode: as for mode_copy. */
 static Graph *forward_graph(TrainletArtifacts *a, const bool *eval_mode, Arena *arena, Value **loss) {
   Graph *g = mode_copy(a->model, eval_mode, arena, &a->error);
   bool outside = is_outside(a);

@@ -1,5 +1,5 @@
-/* Advice: a loss that takes probabilities for scores. Softmax twice still trains, but too little: its gradient is small
- * where the first one is sure. */
+/* Loss warnings: a loss that takes probabilities for scores. Softmax twice still trains, but too little: its gradient
+ * is small where the first one is sure. */
 #include "ops/ops.h"
 #include "artifacts/artifacts.h"
 #include "train/scores.h"

@@ -5,10 +5,10 @@
 Status graph_out_of_memory(Graph *g);
 /* A node without outputs, in no list yet; NULL on failure. */
 Node *graph_bare_node(Graph *g, const Added *a);
-/* Adds the node without its infer: that waits for the contents of `needed`, or, where it is NULL, for an input's type
- * and shape. */
+/* Adds the node without its infer, which is deferred until the contents of `needed` are known, or, if that is NULL, an
+ * input's type and shape. */
 Status graph_defer(Graph *g, const Added *a, Value *needed);
-/* These go around an infer or an expansion that may have to wait. What begin returns (whether an outer one is being
- * tried, too) is passed to end, which tells whether it must be deferred. */
+/* These go around an infer or an expansion that may be deferred. begin returns true if an outer one is being tried,
+ * too; the result is passed to end, which returns true if it must be deferred. */
 bool graph_begin_try(Graph *g);
 bool graph_end_try(Graph *g, bool around);

@@ -89,8 +89,7 @@ Graph *constants_bind(Constants *c, Graph *g, Arena *arena, Error *error) {
 
 Graph *constants_settle(Graph *g, Arena *arena, Error *error) {
   g->deferral.allowed = false;
-  if (g->deferral.pending && !(g = clone(g, arena, error, NULL)))
-    return NULL; /* refused by the first node that waits */
+  if (g->deferral.pending && !(g = clone(g, arena, error, NULL))) return NULL; /* refused by the first deferred node */
   bool all_there = true;
   for (int i = 0; i < g->value_count; i++) {
     const Value *v = g->values[i];

@@ -18,8 +18,8 @@ void *constants_add(Constants *c, const char *name, int type, int rank, const in
 /* The graph with constants for the inputs of their names: what they decide, as the condition of an If, is decided in
  * it. `g` itself where it has none of them; NULL with a sentence. */
 Graph *constants_bind(Constants *c, Graph *g, Arena *arena, Error *error);
-/* The graph, in which nothing waits any more, if nothing does and everything in it is tensors of numbers; otherwise
- * NULL, with the sentence of a node that waits. */
+/* The graph if none of its nodes is deferred and all its values are tensors of numbers; otherwise NULL, with the
+ * sentence of a deferred node. */
 Graph *constants_settle(Graph *g, Arena *arena, Error *error);
 /* Refuses one whose name no model's input had. */
 Status constants_check_used(const Constants *c, Error *error);

@@ -1,5 +1,5 @@
 /* Graph: nodes in topological order, joined by values. A Graph that exists is valid: every node passed its op's infer,
- * or waits for contents that a run has to compute first (Deferred).
+ * or is deferred until a run has computed the contents that it needs (Deferred).
  *
  *   Graph ─▶ inputs[]   Value ◀── in[] ── Node ── out[] ──▶ Value ◀── outputs[] ── Graph
  *         ─▶ nodes[]                      │ op, attrs, params
@@ -125,7 +125,7 @@ typedef struct Attr {
 typedef struct Deferred {
   bool pending;
   Value *input; /* whose contents infer must know; NULL when it is an input's type and shape */
-  int64_t done; /* iterations that a Loop has already done; > 0 where it is run by itself */
+  int64_t done; /* iterations that a Loop has already done; > 0 if it is run alone */
 } Deferred;
 
 struct Node {
@@ -168,7 +168,7 @@ typedef struct NameTable {
  * returns STATUS_DEFERRED, and the node is deferred instead of being refused. */
 typedef struct Deferral {
   bool allowed;  /* else such an infer gives a symbol for each size, or fails with a sentence */
-  bool resumes;  /* Loops go on where they left off; else these wait to be run by themselves */
+  bool resumes;  /* Loops go on where they left off; otherwise they are deferred to run alone */
   bool pending;  /* a node of the graph is deferred */
   bool tries;    /* an infer or an expansion that can be deferred is in progress */
   Value *needed; /* what the last infer or expansion needed */

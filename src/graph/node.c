@@ -41,7 +41,7 @@ static Status fail(const Node *n, Status status, const char *format, va_list arg
   return error_set(n->graph->error, status, n->name, "its operator refuses it");
 }
 
-/* An expansion that goes on with values which have no shape yet may find fault with anything: it waits instead. */
+/* An expansion that goes on with values which have no shape yet may find fault with anything, so it is deferred. */
 Status node_fail(const Node *n, Status status, const char *format, ...) {
   if (n->graph->deferral.tries && n->graph->deferral.needed && status != STATUS_OUT_OF_MEMORY)
     return deferred(n->graph);

@@ -78,7 +78,7 @@ enum {
   OP_WIDE_OUT = 1 << 9,       /* its int64 outputs are int64 whatever the type of the inputs: positions, sizes */
   OP_STRINGS = 1 << 10,       /* it takes and gives strings as well: no other operator does */
   OP_SEQUENCES = 1 << 11,     /* it takes sequences */
-  OP_SUBGRAPHS = 1 << 12, /* carries subgraphs: captured values are its last inputs, and its nodes wait by themselves */
+  OP_SUBGRAPHS = 1 << 12, /* carries subgraphs: captured values are its last inputs, and its nodes are deferred alone */
   /* Its gradient. */
   OP_STRAIGHT_THROUGH = 1 << 13, /* its outputs carry a gradient, though they are ints */
   OP_STEPS = 1 << 14,            /* a step function: differences cannot check the gradient that it passes on */
@@ -202,8 +202,8 @@ Status node_contents(const Node *n, int input, const void **data);
 /* For a size that depends on the contents of inputs, as an infer gives it beside an expansion that knows them: a new
  * symbol, or where a session can compute the contents, STATUS_DEFERRED. */
 Status node_deferred_dim(const Node *n, Dim *size);
-/* When this input's contents are missing: STATUS_DEFERRED if the node can wait until a session has computed them, else
- * unsupported-op with the sentence. */
+/* When this input's contents are missing: STATUS_DEFERRED if the node can be deferred until a session has computed
+ * them, else unsupported-op with the sentence. */
 Status node_defer(const Node *n, int input, const char *format, ...) __attribute__((format(printf, 3, 4)));
 /* True if in[input]->known is set. Computes it now if that needs only constants and the value is a small integer. */
 bool node_is_known(const Node *n, int input);

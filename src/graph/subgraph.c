@@ -88,7 +88,7 @@ Status subgraph_inline(const Node *n, const Subgraph *s, Value **slots) {
   Graph *g = n->graph;
   TRY(count_size(n, s->size));
   for (int i = 0; i < s->node_count; i++) TRY(inline_node(n, s, &s->nodes[i], slots));
-  g->deferral.needed = NULL; /* nodes within it wait by themselves */
+  g->deferral.needed = NULL; /* nodes within it are deferred alone */
   return STATUS_OK;
 }
 

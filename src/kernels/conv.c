@@ -1,4 +1,4 @@
-/* Convolution: the way that suits. */
+/* Convolution: chooses the variant that suits. */
 #include "kernels/conv_variant.h"
 #include "kernels/depthwise.h"
 #include "kernels/depthwise_3x3.h"

@@ -12,7 +12,7 @@ typedef struct Conv {
   const float *packed; /* what conv_pack_weights made of w; NULL: forward packs w each time */
 } Conv;
 
-/* The ways that are faster than the plain product; a test switches one off and must get the same result. */
+/* The variants that are faster than the plain product; a test switches one off and must get the same result. */
 enum { CONV_WINOGRAD = 1, CONV_DEPTHWISE_3X3 = 2 };
 extern unsigned conv_algorithms;
 
@@ -20,7 +20,7 @@ extern unsigned conv_algorithms;
 typedef enum ConvDirection { CONV_FORWARD, CONV_INPUT, CONV_WEIGHTS } ConvDirection;
 const char *conv_missing(const Conv *conv, ConvDirection direction);
 
-/* Scratch for each, where no way is missing; false when the sizes overflow. */
+/* Scratch for each, if no variant is missing; false when the sizes overflow. */
 bool conv_forward_bytes(const Conv *conv, size_t *bytes);
 bool conv_input_gradient_bytes(const Conv *conv, size_t *bytes);
 bool conv_weight_gradient_bytes(const Conv *conv, size_t *bytes);

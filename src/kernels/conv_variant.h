@@ -1,5 +1,5 @@
-/* A way to compute a convolution in one direction, for the shapes that suit it. Each is a part: a build that was shrunk
- * may lack some. */
+/* A variant of a convolution in one direction, for the shapes that suit it. Each is a part: a shrunk build may lack
+ * some. */
 #pragma once
 #include "kernels/conv.h"
 #include "variant.h"

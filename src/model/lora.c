@@ -335,7 +335,7 @@ static Status add_others(Lora *l) {
   return STATUS_OK;
 }
 
-/* ---- what is told of it ---- */
+/* ---- report ---- */
 
 static void tell_list(TextBuilder *p, const char *key, const NameList *list) {
   text_put(p, ","), text_key(p, key), text_put(p, "[");

@@ -23,14 +23,14 @@ static void need(Needed *a, Value *v) {
   a->values[a->count++] = v;
 }
 
-/* A Loop that is run by itself and has all inputs, even if their contents are still to be computed. */
+/* A Loop that is run alone and has all inputs, even if their contents are still to be computed. */
 static bool is_ready(const Node *n) {
   for (int i = 0; i < n->in_count; i++)
     if (n->in[i] && n->in[i]->type == DTYPE_NONE) return false;
   return n->deferred.done > 0;
 }
 
-/* The values for which nodes of the graph wait, each once. False when memory is out. */
+/* The values that deferred nodes of the graph need, each once. False if memory is out. */
 static bool needed_of(const Graph *g, Arena *arena, Needed *a) {
   *a = (Needed){.values = ARENA_ARRAY(arena, Value *, g->value_count), .is = ARENA_ARRAY(arena, bool, g->value_count)};
   if (!a->values || !a->is) return false;
@@ -134,7 +134,7 @@ static Status pin_values(DynamicShapes *s, Graph *g, Value *const *values, int m
   return status;
 }
 
-/* ---- Loops that are run by themselves, a few iterations at a time ---- */
+/* ---- Loops that are run alone, a few iterations at a time ---- */
 
 /* The constant that v is, or as which it is pinned; for a sequence, a sequence of these. */
 static Value *add_constant(Graph *g, const Value *v) {

@@ -1,7 +1,7 @@
 /* Dynamic shapes: binds a graph in which shapes depend on computed values (Graph.deferral).
  *
  *   clone ─▶ pending? no ─▶ done
- *     ▲        │ yes: some nodes wait for contents
+ *     ▲        │ yes: some nodes are deferred
  *     └─ pin ◀─┴─ plan and run what computes them
  *
  * A Loop whose end depends on computed values is run along the way, iteration by iteration, and its outputs are pinned.

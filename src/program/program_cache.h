@@ -1,4 +1,5 @@
-/* Transition: which program runs next. The one place that decides when a graph is bound, folded and planned anew.
+/* Program cache: finds or makes the program that runs next. The one place that decides when a graph is bound, folded
+ * and planned anew.
  *
  *   (part, gradients overwritten or added, fetches, shapes fed) ─▶ cached Program, or clone ─▶ passes ─▶ plan ─▶ cache
  */
@@ -11,7 +12,7 @@ enum { PROGRAMS_MAX = 8 };
 
 typedef struct CachedProgram {
   Arena arena;  /* itself too */
-  int holders;  /* the cache, and runs that wait for their backward */
+  int holders;  /* the cache, and runs whose backward has not come */
   int64_t *key; /* what identifies a program, in numbers */
   size_t key_count;
   Program program;
@@ -54,9 +55,9 @@ typedef struct Request {
 /* The program for the request, resolved and with its inputs pointing at the feeds; NULL with the sentence in `error`.
  */
 Program *program_cache_find(ProgramCache *t, const Request *request, Error *error);
-/* The same for a run that waits, which keeps the program and what it reads until program_cache_let_go. */
+/* The same for a run that stays open, which keeps the program and what it reads until program_cache_let_go. */
 CachedProgram *program_cache_hold(ProgramCache *t, const Request *request, Error *error);
-/* Points the program at a waiting run's feeds, one for each of its graph's inputs, and at its arena. */
+/* Points the program at an open run's feeds, one for each of its graph's inputs, and at its arena. */
 void program_cache_resume(CachedProgram *c, const Feed *feeds, int count, const Block *arena);
 void program_cache_let_go(ProgramCache *t, CachedProgram *c);
 /* The program of the part that ran last; NULL where none is kept. */

@@ -1,4 +1,4 @@
-/* Adapters: sets of what LoRA trains are added, exchanged in the state, told to checkpoints and taken from them. */
+/* Adapters: adds sets of the parameters that LoRA trains, swaps them in the state, saves and loads them. */
 #include "session/adapters.h"
 
 #include <math.h>

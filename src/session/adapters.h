@@ -1,4 +1,5 @@
-/* Adapters: several sets of what LoRA trains over one base. One is in use, in the state; the others wait beside it.
+/* Adapters: several sets of the parameters that LoRA trains, over one base. One is in use, in the state; the others are
+ * kept beside it.
  *
  *   state:  │ base │ A, B, moments of `used` │        use another ─▶ copied out, the other copied in
  *   Adapter │ values │ moment 0 │ moment 1 │ standing │ name │   one a block; `start` has values alone
@@ -26,7 +27,7 @@ typedef struct Adapters {
 /* For a session with adapters, once the state has the checkpoint's values: takes the adapters of the checkpoint, or
  * makes one called `default`. */
 Status session_begin_adapters(TrainletSession *s);
-/* For a checkpoint: those that wait, and which is in use. */
+/* For a checkpoint: the adapters that are not in use, and the name of the one in use. */
 Status session_gather_adapters(TrainletSession *s, bool moments, Arena *arena, Checkpoint *c);
 void adapters_free(Adapters *a);
 

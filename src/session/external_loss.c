@@ -1,4 +1,4 @@
-/* ExternalLoss: what waits between forward and backward, in a list. */
+/* ExternalLoss: a list of the forward runs that have had no backward yet. */
 #include "session/external_loss.h"
 
 #include <string.h>
@@ -96,7 +96,7 @@ Status external_loss_prepare(TrainletSession *s, Graph *g) {
   return s->outside.yield ? find_gradients(s, g) : STATUS_OK;
 }
 
-/* ---- runs that wait ---- */
+/* ---- open runs ---- */
 
 /* Moves the feeds for the model's next run to this run. */
 static void take_feeds(OpenRun *w, Model *m) {

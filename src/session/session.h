@@ -104,7 +104,8 @@ int session_model_of(TrainletPart part); /* the index of its model; -1: it is no
 Status session_prepare_model(TrainletSession *s, Model *m, Arena *arena);
 /* Finds the values that a train run of the graph must compute besides its outputs. */
 void session_find_accumulators(TrainletSession *s, const Graph *g);
-/* Trains what the checkpoint says, which is not what the training model has accumulators for (session/set_trainable.c). */
+/* Trains what the checkpoint says, which is not what the training model has accumulators for (session/set_trainable.c).
+ */
 Status session_take_choice(TrainletSession *s);
 /* One update of all that trains, by the accumulated gradients (session/optimize.c). */
 Status session_optimize(TrainletSession *s);
@@ -114,7 +115,7 @@ Feed *session_find_feed(TrainletSession *s, Model *m, const char *name);
 Status session_check_values(TrainletSession *s);
 /* That the checkpoint's optimizer state, if it has any, is of the session's optimizer. */
 Status session_check_optimizer(TrainletSession *s);
-Status session_out_of_memory(TrainletSession *s); /* says so; for whoever was told NULL */
+Status session_out_of_memory(TrainletSession *s); /* sets the error, for callers that got NULL */
 /* Names that predict and export use when none are asked for: the model's own outputs. One a line; NULL when memory is
  * out. */
 const char *session_default_outputs(TrainletSession *s, Arena *arena);

@@ -1,10 +1,10 @@
 /* Set trainable: lets another choice of parameters train, without new artifacts.
  *
  *   loaded training model ─ clone: outputs, accumulators of what trains ─▶ without what only the others' gradients need
- *                         └ clone: outputs ─ what is still, and what is no more ─ backward ─ accumulators
+ *                         └ clone: outputs ─ changes of eval mode ─ backward ─ accumulators
  *
- * The second way is taken if the loaded model has no gradient for a parameter that is to train, or if a
- * BatchNormalization or Dropout begins or ceases to be still. The choice of the artifacts is the loaded model itself,
+ * The second clone is used if the loaded model has no gradient for a parameter that is to train, or if a
+ * BatchNormalization or Dropout enters or leaves eval mode. The choice of the artifacts is the loaded model itself,
  * as it will be when it is loaded again.
  */
 #include <string.h>

@@ -1,4 +1,4 @@
-/* Still: a walk forward that tells of each value what of it was learned and what trains. */
+/* Eval mode: a forward walk that finds for each value which of its parameters were learned and which train. */
 #include "train/eval_mode.h"
 
 #include <string.h>

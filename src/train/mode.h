@@ -17,5 +17,5 @@ bool mode_is_parameter(const Value *v);
 /* A new graph in `arena`: the model's inputs, then each parameter as a VALUE_STATE input, then its nodes. Those in
  * training: BatchNormalization uses and updates batch statistics (com.microsoft BatchNormInternal), Dropout drops. The
  * others are in inference mode, whatever the model said. No outputs yet. `copy` of each value of m points into the new
- * graph. still: of m's nodes, those of a training graph that are in inference mode; NULL: all are. */
+ * graph. eval_mode: of m's nodes, those of a training graph that are in eval mode; NULL: all are. */
 Graph *mode_copy(Graph *m, const bool *eval_mode, Arena *arena, Error *error);

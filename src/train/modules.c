@@ -264,8 +264,8 @@ static bool is_own(const Module *m) {
   return !rest || !strchr(rest, '.');
 }
 
-/* True if other modules have the same name. One of several keeps it if the others are parameters of modules within it.
- */
+/* True if another module has the same name and m must give it up. m keeps it only if its weight is its own and the
+ * others are parameters of modules within it. */
 static bool is_to_rename(const Finder *f, const Module *m) {
   bool clash = false, others = false;
   for (int i = 0; i < f->out->count; i++) {

@@ -10,7 +10,7 @@ Status conv_shapes(const Node *n, int x, int w, Shape *y, WindowAttrs *attrs);
 /* Shapes are numbers. */
 Conv3d conv_of(const Node *n, const Shape *x, const Shape *w, const Shape *y, const WindowAttrs *attrs);
 
-/* Refused where a shrunk build has no way to compute it. */
+/* Refuses a convolution for which a shrunk build has no variant. */
 Status conv_check_variant(const Node *n, const Conv3d *conv, ConvDirection direction);
 
 Status conv_op_infer(Node *n); /* of inputs x, w and the bias */
