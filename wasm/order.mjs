@@ -1,6 +1,7 @@
 // In which order a wasm file's functions stand: brotli refers to bytes that it has seen, the cheaper the nearer they are.
 //
-//   those with the most callers, whose index is then one byte ─▶ each followed by the one most like it
+//   those with the most callers, whose index is then one byte ─▶ all others; in both, each is followed by the one that is
+//   most like it and the two before it
 
 import { readImage } from '../js/cli/shrink/image.js';
 import { leb, Reader, SECTION, sectionsOf, withSections } from '../js/cli/shrink/wasm-file.js';
@@ -8,6 +9,8 @@ import { leb, Reader, SECTION, sectionsOf, withSections } from '../js/cli/shrink
 const ONE_BYTE = 128;
 /** Two functions are alike in the runs of so many bytes that both have. */
 const RUN = 4;
+/** A function is compared with so many before it. */
+const BEFORE = 3;
 /** A run that so many functions have says nothing, and takes long. */
 const COMMON = 3000;
 
@@ -39,13 +42,17 @@ function orderOf({ bytes, bodies, imported }) {
       if (having.has(run)) having.get(run).push(i);
       else having.set(run, [i]);
   });
-  const order = mostCalled(bodies, imported);
-  const left = new Set(bodies.keys());
-  for (const i of order) left.delete(i);
-  for (let [last] = left; left.size; last = mostLike(last, runs, having, left) ?? left.values().next().value) {
-    left.delete(last);
-    order.push(last);
-  }
+  const first = new Set(mostCalled(bodies, imported));
+  const order = [];
+  for (const left of [first, new Set([...bodies.keys()].filter((i) => !first.has(i)))])
+    for (
+      let [next] = left;
+      left.size;
+      next = mostLike(order.slice(-BEFORE), runs, having, left) ?? left.values().next().value
+    ) {
+      left.delete(next);
+      order.push(next);
+    }
   return order;
 }
 
@@ -65,17 +72,28 @@ function runsOf(bytes, start, end) {
   return runs;
 }
 
-/** Of those left the one that shares most with `last`, of all that the two have. */
+/** The one of those left that is most like the last ones: the last counts whole, the one before it half, and so on. */
 function mostLike(last, runs, having, left) {
+  const likeness = new Map();
+  last.reverse().forEach((body, before) => {
+    for (const [i, shared] of sharedWith(body, runs, having, left)) {
+      const part = shared / (runs[body].size + runs[i].size - shared);
+      likeness.set(i, (likeness.get(i) ?? 0) + part / (before + 1));
+    }
+  });
+  let most;
+  for (const [i, value] of likeness) if (most === undefined || value > likeness.get(most)) most = i;
+  return most;
+}
+
+/** How many runs each of those left shares with a function. */
+function sharedWith(body, runs, having, left) {
   const shared = new Map();
-  for (const run of runs[last]) {
+  for (const run of runs[body]) {
     const those = having.get(run);
     if (those.length <= COMMON) for (const i of those) if (left.has(i)) shared.set(i, (shared.get(i) ?? 0) + 1);
   }
-  const likeness = (i) => shared.get(i) / (runs[last].size + runs[i].size - shared.get(i));
-  let most;
-  for (const i of shared.keys()) if (most === undefined || likeness(i) > likeness(most)) most = i;
-  return most;
+  return shared;
 }
 
 /** With functions' names changed; of all else that the section names nothing stays. */
