@@ -9,5 +9,5 @@ static inline size_t size_max(size_t a, size_t b) { return a > b ? a : b; }
 static inline size_t ceil_div(size_t count, size_t each) { return (count + each - 1) / each; }
 
 /* a × b and a + b for sizes; false on overflow of size_t. */
-bool size_multiply(size_t a, size_t b, size_t *out);
-bool size_add(size_t a, size_t b, size_t *out);
+static inline bool size_multiply(size_t a, size_t b, size_t *out) { return !__builtin_mul_overflow(a, b, out); }
+static inline bool size_add(size_t a, size_t b, size_t *out) { return !__builtin_add_overflow(a, b, out); }
