@@ -23,10 +23,9 @@ export const openInline = async () => (await lazy(() => import('./transport-inli
 /** @param {string | URL | undefined} url @returns {Promise<Transport>} */
 export async function openWorker(url) {
   if (isNode) return await (await lazy(() => import('./transport-node.js'))).openNodeThread(url);
-  const worker = startWorker(url);
-  const lock = await lockName();
-  const transport = workerTransport(worker, lock);
-  return lock ? transport : (await lazy(() => import('./heartbeat.js'))).withHeartbeat(transport);
+  const transport = workerTransport(startWorker(url));
+  transport.lock = await lockName();
+  return transport.lock ? transport : (await lazy(() => import('./heartbeat.js'))).withHeartbeat(transport);
 }
 
 /** @param {string | URL | undefined} url */
@@ -50,22 +49,29 @@ async function lockName() {
   }
 }
 
-/** @param {Worker} worker @param {string} [lock] @returns {Transport} */
-function workerTransport(worker, lock) {
-  let dead = (/** @type {string} */ _reason) => {};
-  return {
+/** @param {Worker} worker @returns {Transport} */
+function workerTransport(worker) {
+  /** @type {string | undefined} */
+  let early; // a worker may fail before anybody listens
+  let dead = (/** @type {string} */ reason) => {
+    early = reason;
+  };
+  worker.onerror = (event) => dead(event.message || 'its script could not be loaded, or a CSP forbids it');
+  /** @type {Transport} */
+  const transport = {
     post: (message, transfer) => worker.postMessage(message, transfer),
     listen: (hear, died) => {
       dead = died;
       worker.onmessage = ({ data }) => hear(data);
-      worker.onerror = (event) => dead(event.message || 'its script could not be loaded, or a CSP forbids it');
       worker.onmessageerror = () => dead('an answer could not be read');
+      if (early) died(early);
     },
     hold: () => {},
     close: () => worker.terminate(),
-    lock,
     watch: () => {
+      const { lock } = transport;
       if (lock) navigator.locks.request(lock, () => dead('it was ended from outside')).catch(() => {});
     },
   };
+  return transport;
 }

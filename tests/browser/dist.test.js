@@ -71,3 +71,12 @@ test('index.js: at most 4 files, the worker with them, before the wasm', async (
   );
   assert.ok(first.length <= 4 && first.includes('dist/worker.js'), first.join(' '));
 });
+
+test('a policy that allows no worker ends in a sentence at once', async () => {
+  const { said } = await visit(
+    training('/dist/index.js', MODEL),
+    "script-src 'unsafe-inline' 'self' 'wasm-unsafe-eval'; worker-src 'none'",
+  );
+  assert.match(said, /worker/);
+  assert.match(said, /a CSP forbids it|no worker could be started/);
+});
