@@ -53,7 +53,7 @@ static bool is_within(const char *module, const char *whole, size_t length) {
 }
 
 /* In the other layer a node of that kind reads it at the same place. */
-static bool has_twin(const Graph *g, const Node *n, int at, const char *module, size_t length) {
+static bool has_other(const Graph *g, const Node *n, int at, const char *module, size_t length) {
   for (int i = 0; i < g->node_count; i++) {
     const Node *other = g->nodes[i];
     if (other->op == n->op && other->in_count > at && other->in[at] == n->in[at] && other->module &&
@@ -171,7 +171,7 @@ static Status split(Splitter *s, Node *n) {
   for (int k = 0; k < n->in_count; k++) {
     const char *from = n->in[k] && n->in[k]->producer ? module_of(g, n->in[k]->producer) : NULL;
     size_t length = from ? length_alike(from, n->module) : 0;
-    if (!length || !has_twin(g, n, k, from, length)) continue;
+    if (!length || !has_other(g, n, k, from, length)) continue;
     if (!begin(s, from, length, n->module)) return out_of_memory(s->r);
     if (!(n->in[k] = value_for(s, n->in[k]))) return g->error->status ? g->error->status : out_of_memory(s->r);
   }

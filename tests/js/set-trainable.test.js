@@ -214,6 +214,6 @@ test("'with-statistics' are the trainable parameters and the running statistics"
   assert.deepEqual((await other.runEvalStep(feeds)).loss.data, (await session.runEvalStep(feeds)).loss.data);
   await assert.rejects(session.getContiguousParameters('all'), {
     code: 'invalid-argument',
-    message: "getContiguousParameters: wanted true (what trains), false (all) or 'with-statistics', not all",
+    message: "getContiguousParameters: wanted true (what trains), false (all) or 'with-statistics', not 'all'",
   });
 });
