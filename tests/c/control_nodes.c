@@ -262,7 +262,7 @@ static void scans_go_along(const void *argument) {
   TRY_NODE("Scan", two, 2, {ints(&r, 1, 3), ints(&r, 1, 4)}, 2, 2, "has 4 elements, of another input 3");
   TRY_NODE("Scan", two, 2, {ints(&r, 1, 0), ints(&r, 1, 3)}, 2, 2, "has 3 elements, of another input 0");
   TRY_NODE("Scan", same, 1, {NUMBER(9), NUMBER(1)}, 2, 2, "axis 0 is outside of 0 dimensions");
-  TRY_NODE("Scan", same, 1, {NUMBER(9), symbolic(&r)}, 2, 2, "the size of axis 0 of input 1 ('fed') must be known");
+  TRY_NODE("Scan", same, 1, {NUMBER(9), symbolic(&r)}, 2, 2, "dimension 0 of input 1 ('N') must be a number");
   TRY_NODE("Scan", same, 1, {NUMBER(9), ints(&r, 1, 65537)}, 2, 2, "it has 65537 iterations, we do up to 65536");
 }
 
