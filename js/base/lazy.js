@@ -21,21 +21,17 @@ export async function lazy(load) {
 }
 
 /**
- * A function of a module that is loaded at its first call. What it throws leads to the caller.
- * @template {Record<string, any>} M
- * @template {keyof M} K
- * @param {() => Promise<M>} load an import() of a literal
- * @param {K} name
- * @returns {M[K]}
+ * Calls a function of a module that is loaded for it. An error has the place of the call on its stack.
+ * @param {() => Promise<Record<string, any>>} load an import() of a literal
+ * @param {string} name of the function
+ * @param {unknown[]} args
+ * @returns {Promise<any>}
  */
-export function onDemand(load, name) {
-  const call = async (/** @type {unknown[]} */ ...args) => {
-    const here = new Error();
-    try {
-      return await (await lazy(load))[name](...args);
-    } catch (error) {
-      throw askedAt(here, error);
-    }
-  };
-  return /** @type {any} */ (call);
+export async function onDemand(load, name, args) {
+  const here = new Error();
+  try {
+    return await (await lazy(load))[name](...args);
+  } catch (error) {
+    throw askedAt(here, error);
+  }
 }

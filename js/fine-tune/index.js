@@ -2,5 +2,7 @@
 
 import { onDemand } from '../base/lazy.js';
 
-export const fineTune = /* @__PURE__ */ onDemand(() => import('./fine-tune.js'), 'fineTune');
-export const forgetSamples = /* @__PURE__ */ onDemand(() => import('./forget.js'), 'forgetSamples');
+/** @type {typeof import('./fine-tune.js').fineTune} */
+export const fineTune = async (...args) => await onDemand(() => import('./fine-tune.js'), 'fineTune', args);
+/** @type {typeof import('./forget.js').forgetSamples} */
+export const forgetSamples = async (...args) => await onDemand(() => import('./forget.js'), 'forgetSamples', args);
