@@ -13,6 +13,8 @@ const root = fileURLToPath(new URL('..', import.meta.url));
 /** Its modules are one chunk: a page loads all of them before it has a session. */
 const PAGE = 'js/index.js';
 const GROUPS = [PAGE, 'js/session/methods.js'];
+/** Smaller than a chunk costs, and used by several: they are in the page's. */
+const SMALL = ['js/base/checksum.js', 'js/base/timeout.js'];
 /** Each is one file without imports: one request. */
 const WORKERS = ['js/engine/worker-browser.js', 'js/engine/worker-node.js', 'js/data/worker-augment.js'];
 /** For Node: one file each, and not minified, because Node prints the lines that throw. */
@@ -84,11 +86,13 @@ async function chunksOf() {
   const lazy = lazyModules(inputs);
   const entries = [PAGE, ...lazy];
   /** @type {Map<string, string[]>} */
-  const added = new Map();
+  const added = new Map([[PAGE, SMALL]]);
   for (const entry of lazy) {
     const reached = reachedFrom(inputs, entry);
     const shared = GROUPS.filter(
-      (group, i) => group !== entry && meets(reached, ownOf(inputs, GROUPS.slice(0, i), group)),
+      (group, i) =>
+        group !== entry &&
+        meets(reached, new Set([...ownOf(inputs, GROUPS.slice(0, i), group), ...(added.get(group) ?? [])])),
     );
     if (shared.length) added.set(entry, shared);
   }
