@@ -1,5 +1,6 @@
 // Builds dist/, the package as npm ships it: index.js and its chunks, the worker in one file and trainlet.min.js for
-// browsers; node.js and the command line for Node; the wasm files beside them. Files that did not change are left alone.
+// browsers; node.js and the command line for Node; the wasm files beside them. Files that did not change are left
+// alone.
 //
 //   node tools/dist.mjs
 
@@ -76,8 +77,8 @@ const named = (module) => ({ in: module, out: NAMES[module] ?? basename(module, 
 
 /**
  * index.js and what it loads later. esbuild puts a module that several entries reach into a chunk of its own for each
- * set of entries; here each lazily loaded module reaches the whole of a group where it reaches a part of it, so that the
- * group stays one chunk.
+ * set of entries; here each lazily loaded module reaches the whole of a group where it reaches a part of it, so that
+ * the group stays one chunk.
  */
 async function chunksOf() {
   const { inputs } = /** @type {any} */ (
@@ -125,7 +126,10 @@ function reachedFrom(inputs, module, found = new Set()) {
   return found;
 }
 
-/** The modules of a group that are in none before it. @param {Inputs} inputs @param {string[]} before @param {string} group */
+/**
+ * The modules of a group that are in none before it.
+ * @param {Inputs} inputs @param {string[]} before @param {string} group
+ */
 function ownOf(inputs, before, group) {
   const others = before.map((other) => reachedFrom(inputs, other));
   return new Set([...reachedFrom(inputs, group)].filter((module) => !others.some((other) => other.has(module))));
@@ -137,7 +141,8 @@ const meets = (a, b) => [...a].some((module) => b.has(module));
 /**
  * Modules as browsers get them: without what only Node runs, `added` imports, and in trainlet.min.js workers that start
  * from their `code`.
- * @param {{ added?: Map<string, string[]>, code?: Record<string, string> }} [options] @returns {import('esbuild').Plugin}
+ * @param {{ added?: Map<string, string[]>, code?: Record<string, string> }} [options]
+ * @returns {import('esbuild').Plugin}
  */
 const forBrowsers = ({ added = new Map(), code = {} } = {}) => ({
   name: 'for browsers',

@@ -1,5 +1,5 @@
-/* Every export of the wasm file and nothing else. wasm/README.md lists them, from the comments here or, if an export has
- * none, from the comment of the function of trainlet.h that it calls: npm run docs:exports. */
+/* Every export of the wasm file and nothing else. wasm/README.md lists them, from the comments here or, if an export
+ * has none, from the comment of the function of trainlet.h that it calls: npm run docs:exports. */
 #include <math.h>
 #include <stddef.h>
 #include <string.h>
@@ -146,8 +146,8 @@ EXPORT(abi_free) void abi_free(void *p) { memory_give(p); }
  * variables ---- */
 
 /* Firefox calls this once, before anything is loaded. On an x86 its compiler keeps nine sums of a tile in the sixteen
- * registers and the sums of a fifth and sixth row in memory, so tiles of four rows make products 1.7 times as fast, with
- * the same bits. On an x86 the NaN of ∞ - ∞ is negative; other processors have registers for all rows. */
+ * registers and the sums of a fifth and sixth row in memory, so tiles of four rows make products 1.7 times as fast,
+ * with the same bits. On an x86 the NaN of ∞ - ∞ is negative; other processors have registers for all rows. */
 EXPORT(abi_spidermonkey) void abi_spidermonkey(void) {
   volatile float infinity = INFINITY;
   if (signbit(infinity - infinity)) gemm_set_rows(4);
@@ -538,8 +538,8 @@ EXPORT(abi_session_properties) const char *abi_session_properties(TrainletSessio
   return text;
 }
 /* The loaded checkpoint as JSON, before ready: `parameters` ({"name", "type", "dims", "trainable"}), `optimizer`
- * ({"learningRate", "initialLearningRate", "steps", "moments"} or null), `properties`, `nominal`, `position` (5 numbers).
- * Valid until the next call. */
+ * ({"learningRate", "initialLearningRate", "steps", "moments"} or null), `properties`, `nominal`, `position` (5
+ * numbers). Valid until the next call. */
 EXPORT(abi_session_checkpoint) const char *abi_session_checkpoint(TrainletSession *s) {
   const char *text = trainlet_session_checkpoint(s);
   session_status(s);

@@ -1,5 +1,5 @@
-// Builds js/engine/*.wasm, js/engine/worker.js and dist/ and prints their sizes; with `--test` also the native C tests under
-// the sanitizers, in build/test.
+// Builds js/engine/*.wasm, js/engine/worker.js and dist/ and prints their sizes; with `--test` also the native C tests
+// under the sanitizers, in build/test.
 
 import { copyFileSync, existsSync, readFileSync, realpathSync, writeFileSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
@@ -57,7 +57,9 @@ function buildRelaxed() {
     copyFileSync(join(root, file), join(root, file.replace('.wasm', '-relaxed.wasm')));
 }
 
-/** CMake's options for lld over Emscripten's C library, instead of Emscripten's own linker; none where lld is missing. */
+/**
+ * CMake's options for lld over Emscripten's C library, instead of Emscripten's own linker; none where lld is missing.
+ */
 function linker() {
   const sysroot = join(dirname(realpathSync(findProgram('emcc'))), 'cache/sysroot');
   const program = findProgram('wasm-ld-19');

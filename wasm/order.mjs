@@ -1,7 +1,8 @@
-// In which order a wasm file's functions stand: brotli refers to bytes that it has seen, the cheaper the nearer they are.
+// Orders a wasm file's functions: brotli refers to bytes that it has seen, the cheaper the nearer they are.
 //
-//   those with the most callers, whose index is then one byte ─▶ all others; in both, each is followed by the one that is
-//   most like it and the two before it
+//   those with the most callers, whose index is then one byte ─▶ all others
+//
+// In both, each is followed by the one that is most like it and the two before it.
 
 import { readImage } from '../js/cli/shrink/image.js';
 import { leb, Reader, SECTION, sectionsOf, withSections } from '../js/cli/shrink/wasm-file.js';
@@ -86,7 +87,7 @@ function mostLike(last, runs, having, left) {
   return most;
 }
 
-/** How many runs each of those left shares with a function. */
+/** The number of runs that each of those left shares with a function. */
 function sharedWith(body, runs, having, left) {
   const shared = new Map();
   for (const run of runs[body]) {

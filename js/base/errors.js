@@ -3,7 +3,7 @@
 /** @import { ErrorCode, History } from '../types.js' */
 
 export class TrainletError extends Error {
-  /** As all public classes have: whatever a minifier calls them, users see their names. */
+  /** All public classes have it: users see their names, whatever a minifier calls them. */
   static get name() {
     return 'TrainletError';
   }

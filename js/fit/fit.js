@@ -281,7 +281,8 @@ class Fit {
     await this.#steps.closeGroup();
     if (!this.#progress.batch)
       throw invalid(
-        `data set: it gave no batch in epoch ${this.#progress.epoch}; give whole arrays, or a function that returns a new iterable`,
+        `data set: it gave no batch in epoch ${this.#progress.epoch}; ` +
+          'give whole arrays, or a function that returns a new iterable',
       );
     this.#extent.batches ??= this.#progress.batch;
     return await this.#endEpoch();
@@ -313,7 +314,8 @@ class Fit {
       if (this.#budget && !this.#steps.hasGradients && (await this.#rest())) return 'max-ms';
       if (!this.#fitPosition.isAsFrozen) return 'thawed';
       const { value: batch } = next;
-      this.#fitPosition.busy = this.#train.examples !== undefined; // batches that come from elsewhere may be long in coming
+      // batches that come from elsewhere may be long in coming
+      this.#fitPosition.busy = this.#train.examples !== undefined;
       const running = this.#steps.send(batch);
       const coming = nextOf(batches, signal);
       coming.catch(() => {}); // told below, after what is running

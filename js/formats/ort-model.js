@@ -92,9 +92,10 @@ export function artifactsOf(made) {
 export function inFormat(model, { format, trainingInfo }) {
   if (format === 'onnx') return model;
   if (format === 'ort' && !trainingInfo) return ortFormatOf(model);
+  const came = typeof format === 'string' ? `'${format}'` : typeof format;
   throw new TrainletError(
     'invalid-argument',
-    `exportModel: the format is 'onnx' or, without trainingInfo, 'ort', not ${typeof format === 'string' ? `'${format}'` : typeof format}`,
+    `exportModel: the format is 'onnx' or, without trainingInfo, 'ort', not ${came}`,
   );
 }
 

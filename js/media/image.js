@@ -123,9 +123,8 @@ function sizeOf(size) {
 function numbers(option, given, count, fits = () => true, wanted = 'that are finite') {
   const list = Array.isArray(given) ? [...given] : Array(count).fill(given);
   if (list.length === count && list.every((value) => Number.isFinite(value) && fits(value))) return list;
-  throw invalid(
-    `${option} must be a number or an array of ${count} numbers ${wanted}, not ${typeof given === 'bigint' ? nameOf(given) : JSON.stringify(given)}`,
-  );
+  const came = typeof given === 'bigint' ? nameOf(given) : JSON.stringify(given);
+  throw invalid(`${option} must be a number or an array of ${count} numbers ${wanted}, not ${came}`);
 }
 
 /**

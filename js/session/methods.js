@@ -1,4 +1,4 @@
-/** What a page loads for its sessions while the engine is loaded. */
+/** The part of the sessions that a page loads while the engine is loaded. */
 
 export { checkBounds } from './bounds.js';
 export { createInference } from './inference.js';

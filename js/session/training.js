@@ -13,7 +13,9 @@ import { PREDICT_OPTIONS, runGraph, STEP_OPTIONS, withSignal } from './run.js';
  * ExportAdapterOptions, ExportOptions, ExtendOptions, Feeds, Fetches, FetchStructure, FitOptions } from '../types.js'
  */
 /**
- * @import { NumberType, ParameterGroup, ParameterInfo, PredictOptions, RunOptions, StepOptions, TensorLike } from '../types.js' */
+ * @import { NumberType, ParameterGroup, ParameterInfo, PredictOptions, RunOptions, StepOptions } from '../types.js'
+ * @import { TensorLike } from '../types.js'
+ */
 /** @import { Ask, CheckpointFormat, GraphInfo, Protocol, Which } from '../engine/protocol.js' */
 /** @import { Client } from '../engine/client.js' */
 /** @typedef {'exportAdapter' | 'loadAdapter' | 'addAdapter' | 'useAdapter' | 'deleteAdapter'} AdapterMethod */
@@ -420,7 +422,6 @@ function formatOf({ format = 'trainlet', version, base = true }) {
   if (format === 'trainlet' && version === undefined) return base ? 'trainlet' : 'adapters';
   if (format === 'ort' && base && (version === undefined || version === 1 || version === 2))
     return `ort${version ?? 2}`;
-  throw invalid(
-    `saveCheckpoint: wanted 'trainlet', or 'ort' with version 1 or 2 and the base, not ${nameOf(format)} with version ${nameOf(version)}`,
-  );
+  const came = `${nameOf(format)} with version ${nameOf(version)}`;
+  throw invalid(`saveCheckpoint: wanted 'trainlet', or 'ort' with version 1 or 2 and the base, not ${came}`);
 }

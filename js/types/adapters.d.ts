@@ -15,14 +15,14 @@ export interface LoraOptions {
   /** The probability with which a number that A reads is dropped in training; default 0. None of an embedding's. */
   dropout?: number;
   /**
-   * Which modules are adapted: names, ends of names from a dot on (`q_proj`), or globs over these; default
+   * The modules that are adapted: names, ends of names from a dot on (`q_proj`), or globs over these; default
    * `'all-linear'`: every Gemm, MatMul and MatMulNBits of a frozen weight but those that no other comes after. By name
    * also convolutions of one group and embeddings (Gather). A module is called what the exporter notes; else after the
-   * node's path (`/model/layers.0/self_attn/q_proj/MatMul`), else after the weight; a name that matches none is an error
-   * that lists them.
+   * node's path (`/model/layers.0/self_attn/q_proj/MatMul`), else after the weight; a name that matches none is an
+   * error that lists them.
    */
   targets?: string | readonly string[];
-  /** Of these the ones that are not; the same kinds of names. Default: none. */
+  /** Exceptions among these modules; the same kinds of names. Default: none. */
   exclude?: string | readonly string[];
   /** Rank-stabilized (Kalajdzievski 2023): see `alpha`. Default false. */
   rsLora?: boolean;
@@ -33,11 +33,11 @@ export interface LoraOptions {
   /** Modules whose own parameters train, as a classifier's. Default: none. */
   modulesToSave?: readonly string[];
   /**
-   * How the matrices begin: `kaiming-uniform` (the default: A even between ± 1 / √inputs) or `gaussian` (A normal with
-   * deviation 1 / r); B is zero. Of an embedding A is zero and B standard normal. The same in every run.
+   * The initial values of the matrices: `kaiming-uniform` (the default: A even between ± 1 / √inputs) or `gaussian` (A
+   * normal with deviation 1 / r); B is zero. Of an embedding A is zero and B standard normal. The same in every run.
    */
   init?: 'kaiming-uniform' | 'gaussian';
-  /** Which biases train too: `none` (the default), `all`, or `lora_only`: those of the modules that are adapted. */
+  /** The biases that train too: `none` (the default), `all`, or `lora_only`: those of the modules that are adapted. */
   bias?: 'none' | 'all' | 'lora_only';
   /** Names of modules by the name of their node or weight, where those found are not PyTorch's. */
   moduleNames?: Readonly<Record<string, string>>;
@@ -49,7 +49,9 @@ export interface AdapterFiles {
   'adapter_config.json': Uint8Array<ArrayBuffer>;
 }
 
-/** The file of an adapter as ONNX Runtime reads it: the inputs of a model that was exported with `adapters: 'inputs'`. */
+/**
+ * The file of an adapter as ONNX Runtime reads it: the inputs of a model that was exported with `adapters: 'inputs'`.
+ */
 export interface OnnxAdapterFiles {
   'adapter.onnx_adapter': Uint8Array<ArrayBuffer>;
 }
@@ -69,11 +71,14 @@ export interface ExportAdapterOptions {
    * as float32; alpha / r is in that model. It takes none of the options below, and cannot hold what trains whole.
    */
   format?: 'peft' | 'onnx';
-  /** How numbers are kept; default `float32`. Half of the bytes are enough for most: `float16`, `bfloat16`. */
+  /**
+   * The type in which numbers are kept; default `float32`. Half of the bytes are enough for most: `float16`,
+   * `bfloat16`.
+   */
   type?: 'float32' | 'float16' | 'bfloat16';
-  /** What the names of modules begin with and PyTorch's do not, as `'model.'` of a wrapper; default '': nothing. */
+  /** A prefix of the modules' names that PyTorch's names lack, as `'model.'` of a wrapper; default '': nothing. */
   prefix?: string;
-  /** What the configuration says the base is called, for example `'HuggingFaceTB/SmolLM2-135M'`. Default: nothing. */
+  /** The name of the base in the configuration, for example `'HuggingFaceTB/SmolLM2-135M'`. Default: nothing. */
   baseModel?: string;
 }
 
@@ -85,8 +90,8 @@ export interface Adapters {
   /** In the order in which they were added; the artifacts' own is called `default`. Empty without `lora`. */
   readonly names: readonly string[];
   /**
-   * What `useAdapter` was given last: a name, weights by name, or null; null too without `lora`, and where a checkpoint
-   * was saved while a sum was in use, which then answers until another is used.
+   * The last argument of `useAdapter`: a name, weights by name, or null; null too without `lora`, and where a
+   * checkpoint was saved while a sum was in use, which then answers until another is used.
    */
   readonly active: string | null | Readonly<Record<string, number>>;
 }

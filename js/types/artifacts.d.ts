@@ -10,11 +10,11 @@ export interface ModelParameter extends ParameterInfo {
   /** The number of elements. */
   readonly size: number;
   /**
-   * What it may be called in PyTorch's state_dict, and so in `weights`: its own name; that of the parameter of which the
+   * Its possible names in PyTorch's state_dict, and so in `weights`: its own name; that of the parameter of which the
    * exporter has made it; by the modules that read it (`lm_head.weight`).
    */
   readonly names: readonly string[];
-  /** Whether a product reads it as (in, out), where torch.nn.Linear has (out, in). */
+  /** True if a product reads it as (in, out), where torch.nn.Linear has (out, in). */
   readonly transposed: boolean;
   /**
    * The nodes that read it, in the model's order, 64 at most; where nodes only prepare it (a Transpose, the norm of a
@@ -26,7 +26,7 @@ export interface ModelParameter extends ParameterInfo {
     readonly op: string;
     readonly as: 'weight' | 'bias' | 'scale' | 'statistic' | 'operand';
   }[];
-  /** Whether `generateArtifacts` trains it without `requiresGrad` and `frozen`, if the loss depends on it. */
+  /** True if `generateArtifacts` trains it without `requiresGrad` and `frozen`, if the loss depends on it. */
   readonly trainable: boolean;
   /** Why it does not train, in words for people. */
   readonly reason?: string;
@@ -41,7 +41,7 @@ export interface Artifacts {
   readonly evalModel: Uint8Array<ArrayBuffer>;
   readonly optimizerModel: Uint8Array<ArrayBuffer>;
   readonly checkpointState: Uint8Array<ArrayBuffer>;
-  /** What is worth knowing about them, one sentence each. */
+  /** Warnings about them, one sentence each. */
   readonly warnings: readonly string[];
 }
 
@@ -96,15 +96,16 @@ export interface ArtifactOptions extends EngineOptions {
    */
   lora?: LoraOptions | Readonly<Record<string, unknown>>;
   /**
-   * Tensors of safetensors files in the place of the model's own values, by the names that PyTorch gives them; of several
-   * files, an array, or their index (`model.safetensors.index.json`). A tensor has the name of an initializer, or where
-   * the exporter has replaced that by a number (`onnx::MatMul_9772`, `val_12`) the name of the module that reads it and
+   * Tensors of safetensors files in the place of the model's own values, by the names that PyTorch gives them; of
+   * several files, an array, or their index (`model.safetensors.index.json`). A tensor has the name of an initializer,
+   * or where the exporter has replaced that by a number (`onnx::MatMul_9772`, `val_12`) the name of the module that
+   * reads it and
    * `.weight`; `parametersOf` tells both. A prefix that all on one side have (`model.`) makes no difference. Matrices
    * that the exporter has transposed are transposed; F32, F16, BF16 and F64 become the initializer's type. What one
    * side alone has keeps its values, and is named by `warnings`. Gates of LSTM and GRU, and a BatchNormalization that
-   * dynamo has folded, are computed again; what else an exporter has computed of a parameter is refused. What the exporter made one because it began equal is
-   * separated as by `untie`. Files are read a tensor at a time, by ranges of the server, and where all floats are there,
-   * files of `externalData` need not be. It goes with a loss of its own.
+   * dynamo has folded, are computed again; what else an exporter has computed of a parameter is refused. What the
+   * exporter made one because it began equal is separated as by `untie`. Files are read a tensor at a time, by ranges
+   * of the server, and where all floats are there, files of `externalData` need not be. It goes with a loss of its own.
    * ```js
    * const weights = 'base/model.safetensors';
    * const artifacts = await generateArtifacts('model.onnx', { loss: 'cross-entropy', weights });
@@ -124,13 +125,14 @@ export interface ArtifactOptions extends EngineOptions {
    */
   freeDimensionOverrides?: Readonly<Record<string, number>>;
   /**
-   * Frozen float32 weights in fewer bits, so that a large base fits: of those matrices that only products (MatMul, Gemm,
-   * as they are or behind a Transpose) and look-ups (Gather, an embedding) read. Gradients go through them to what
-   * trains before. `int8`: symmetric, a scale for each output, as onnxruntime.quantization has it; `int4`: asymmetric in
-   * blocks of 32, as its MatMulNBitsQuantizer, embeddings as `int8`; `float16`: half of the bytes, but for weights that
-   * it cannot hold. They are parameters of these types under other names (`W_quantized` and `W_scale`; `W_Q4`, `W_scales`
-   * and `W_zero_points`; `W_float16`), which train no more; adapters cannot be merged into them. `invalid-argument` where
-   * no such weight is frozen, with `nominal` and with a training_info. Default: they stay as they are.
+   * Frozen float32 weights in fewer bits, so that a large base fits: of those matrices that only products (MatMul,
+   * Gemm, as they are or behind a Transpose) and look-ups (Gather, an embedding) read. Gradients go through them to
+   * what trains before. `int8`: symmetric, a scale for each output, as onnxruntime.quantization has it; `int4`:
+   * asymmetric in blocks of 32, as its MatMulNBitsQuantizer, embeddings as `int8`; `float16`: half of the bytes, but
+   * for weights that it cannot hold. They are parameters of these types under other names (`W_quantized` and `W_scale`;
+   * `W_Q4`, `W_scales` and `W_zero_points`; `W_float16`), which train no more; adapters cannot be merged into them.
+   * `invalid-argument` where no such weight is frozen, with `nominal` and with a training_info. Default: they stay as
+   * they are.
    */
   quantizeFrozen?: 'int8' | 'int4' | 'float16';
   /**
@@ -144,7 +146,8 @@ export interface ArtifactOptions extends EngineOptions {
    * PyTorch's exporter by TorchScript notes nothing: there other named parameters and buffers that layers read train
    * too, but those with the contents of a mask or a table of sines, and those named like a buffer (`mask`, `mean`,
    * `std`, `window`); `warnings` names them.
-   * `requires_grad=False` stands in no file: such parameters need `frozen`. To train more than the default, name all of it:
+   * `requires_grad=False` stands in no file: such parameters need `frozen`. To train more than the default, name all of
+   * it:
    * `(await parametersOf(model)).filter((p) => p.trainable).map((p) => p.name)` and the others. Running statistics
    * never train, nor does what is not finite: that is left out where a pattern with `*` or `?` matches it, and
    * `invalid-argument` by its own name.
@@ -204,26 +207,28 @@ export interface ArtifactOptions extends EngineOptions {
 
 /**
  * Makes the training artifacts from an inference model, in a worker of its own. Where model and external data have at
- * most 8 MB, the worker waits a second for the next call that has the same `worker`, `workerUrl`, `wasmUrl`, `threads` and
+ * most 8 MB, the worker waits a second for the next call that has the same `worker`, `workerUrl`, `wasmUrl`, `threads`
+ * and
  * `reproducible`: the session, mostly, which need not start one then.
  */
 export function generateArtifacts(model: Source, options?: ArtifactOptions): Promise<Artifacts>;
 
-/** As for `generateArtifacts`; what is of files and weights alone changes nothing. */
+/** The same options as for `generateArtifacts`; what is of files and weights alone changes nothing. */
 export interface PlanMemoryOptions extends ArtifactOptions {
-  /** What a step is fed, by input, labels too: `{ input_ids: [1, 128], labels: [1, 128] }`. */
+  /** The shapes that a step is fed, by input, labels too: `{ input_ids: [1, 128], labels: [1, 128] }`. */
   readonly dims: Readonly<Record<string, readonly number[]>>;
 }
 
 /**
- * How many bytes a training will take, told before its weights are loaded: the engine makes artifacts and plans a step
- * of them, and of `externalData` it reads whole numbers alone, mostly nothing, so that the file need not be given.
- * Weights in the model's own file are read with it. `getMemoryPlan()` of the session says the same after its first step;
- * weights that are packed for speed are left out.
+ * Computes how many bytes a training will take, before its weights are loaded: the engine makes artifacts and plans a
+ * step of them, and of `externalData` it reads whole numbers alone, mostly nothing, so that the file need not be given.
+ * Weights in the model's own file are read with it. `getMemoryPlan()` of the session says the same after its first
+ * step; weights that are packed for speed are left out.
  *
  * ```js
  * const dims = { input_ids: [1, 128], labels: [1, 128] };
- * const { peakBytes } = await planMemory('model.onnx', { loss: 'cross-entropy', quantizeFrozen: 'int4', lora: {}, dims });
+ * const options = { loss: 'cross-entropy', quantizeFrozen: 'int4', lora: {}, dims };
+ * const { peakBytes } = await planMemory('model.onnx', options);
  * ```
  *
  * Errors: those of `generateArtifacts` and of a step's shapes; `out-of-memory` where it would take more than
@@ -244,7 +249,7 @@ export interface ArtifactSources {
   /** From `generateArtifacts` or `saveCheckpoint`. */
   checkpointState: Source;
   /**
-   * Of artifacts with `lora`, from `saveCheckpoint({ base: false })`: what adapters have, in the place of what
+   * For artifacts with `lora`, from `saveCheckpoint({ base: false })`: what adapters have, in the place of what
    * `checkpointState` has. `checkpoint-mismatch` where it was saved over another base. Default: there is none.
    */
   adapterState?: Source;
@@ -261,9 +266,9 @@ export interface CompactSource extends Partial<ArtifactSources> {
 
 export interface CompactOptions extends EngineOptions {
   /**
-   * How float32 parameters of two or more dims are kept: `exact` (default), as they are; `float16`; or `int8`,
-   * symmetric, with a scale for each channel of the first dim. They are float32 again in a session. A parameter with a
-   * value that float16 or int8 cannot hold stays exact, and so do vectors, scalars and the optimizer's moments.
+   * The type in which float32 parameters of two or more dims are kept: `exact` (default), as they are; `float16`; or
+   * `int8`, symmetric, with a scale for each channel of the first dim. They are float32 again in a session. A parameter
+   * with a value that float16 or int8 cannot hold stays exact, and so do vectors, scalars and the optimizer's moments.
    */
   weights?: 'exact' | 'float16' | 'int8';
 }

@@ -22,17 +22,20 @@ export type Dataset =
 export interface AugmentOptions {
   readonly steps: readonly Augmentation[];
   /**
-   * Which input, float32 or uint8: of four dims pictures, of two or three, (N, samples) or (N, channels, samples),
-   * signals. Default: the only one that is not among the data set's labels.
+   * The name of the input, float32 or uint8: of four dims pictures, of two or three, (N, samples) or (N, channels,
+   * samples), signals. Default: the only one that is not among the data set's labels.
    */
   readonly input?: string;
-  /** Of pictures. Default: NHWC where the model says that the last dim is 1 or 3 and the second is not, else NCHW. */
+  /**
+   * The layout of pictures. Default: NHWC where the model says that the last dim is 1 or 3 and the second is not, else
+   * NCHW.
+   */
   readonly layout?: 'NCHW' | 'NHWC';
 }
 
 /**
  * One step, by its name with its defaults or with options; each example draws its own numbers, evenly from the ranges.
- * What lies beyond the edge of a picture is the edge's nearest pixel, beyond a signal 0.
+ * Beyond the edge of a picture lies the edge's nearest pixel, beyond a signal 0.
  */
 export type Augmentation =
   | 'flip'
@@ -44,7 +47,7 @@ export type Augmentation =
   | 'scale'
   /** Pictures are mirrored with probability `p`, 0.5; axis `horizontal` (default): left and right change places. */
   | { readonly type: 'flip'; readonly p?: number; readonly axis?: 'horizontal' | 'vertical' }
-  /** By whole pixels or samples, up to this share of the width (0.1) and height (0.1), either way. */
+  /** Shifts by whole pixels or samples, up to this share of the width (0.1) and height (0.1), either way. */
   | { readonly type: 'shift'; readonly x?: number; readonly y?: number }
   /** Pictures, about their middle, up to so many degrees either way; 15. */
   | { readonly type: 'rotate'; readonly degrees?: number }
@@ -66,7 +69,7 @@ export type Augmentation =
    */
   | { readonly module: string | URL; readonly options?: unknown };
 
-/** Which share of whole arrays is held out for validation. */
+/** The share of whole arrays that is held out for validation. */
 export interface ValidationSplit {
   /** Above 0 and below 1. */
   readonly share: number;

@@ -3,7 +3,7 @@
 import type { TensorLike } from './tensor.js';
 
 /**
- * Where bytes come from, always less than 4 GB. A string is a URL (in Node also the path of a regular file, not of a
+ * A source of bytes, always less than 4 GB. A string is a URL (in Node also the path of a regular file, not of a
  * pipe or device); `indexeddb:NAME` reads from the browser's checkpoint store, and
  * `indexeddb:NAME?database=DATABASE&version=VERSION`, either or both, from another database or an earlier version: NAME
  * and DATABASE are percent-encoded there (`encodeURIComponent`), while a name alone is taken as it is.
@@ -22,15 +22,15 @@ export interface EngineOptions {
   /**
    * Default true: each session runs in a worker of its own (a Web Worker; `worker_threads` in Node). false: in the
    * calling thread, which has a turn at other things every 4 ms, or after a step that takes longer. When a worker dies,
-   * every call is rejected with `worker-died`. Where the browser does not report the death, as when the worker was ended
-   * from outside, it is noticed once the engine has been loaded: by Web Locks in secure contexts, elsewhere within about
-   * 15 s, while a call is open, by a worker that the worker starts. A `signal` works everywhere.
+   * every call is rejected with `worker-died`. Where the browser does not report the death, as when the worker was
+   * ended from outside, it is noticed once the engine has been loaded: by Web Locks in secure contexts, elsewhere
+   * within about 15 s, while a call is open, by a worker that the worker starts. A `signal` works everywhere.
    */
   worker?: boolean;
   /**
-   * How many threads compute, at most 16. Default 'auto': as many as there are cores, at most 8. More than one thread
-   * needs memory that can be shared, which is there in Node and in a page that is `crossOriginIsolated`; elsewhere one
-   * thread computes. Every count gives the same bits.
+   * The number of threads that compute, at most 16. Default 'auto': as many as there are cores, at most 8. More than
+   * one thread needs memory that can be shared, which is there in Node and in a page that is `crossOriginIsolated`;
+   * elsewhere one thread computes. Every count gives the same bits.
    */
   threads?: number | 'auto';
   /**
@@ -80,9 +80,9 @@ export interface EngineOptions {
    * The files in which models keep data (ONNX's external_data), by the location that the model gives: `{
    * 'model.onnx.data': 'model.onnx.data' }`. They are looked for here, and in Node beside a model that is a path, if
    * their names continue the model's own. A location is only a name, in which a leading `./` is ignored. The second
-   * file of an ONNX Runtime checkpoint (of 1.8 GB or more) is `checkpoint.data`. Bytes are copied, never transferred. `generateArtifacts` and `parametersOf` never have a URL, a path or a Blob in
-   * memory as a whole: they read one tensor after the other (of a server by ranges; one that gives none is asked for
-   * the whole, as a Blob).
+   * file of an ONNX Runtime checkpoint (of 1.8 GB or more) is `checkpoint.data`. Bytes are copied, never transferred.
+   * `generateArtifacts` and `parametersOf` never have a URL, a path or a Blob in memory as a whole: they read one
+   * tensor after the other (of a server by ranges; one that gives none is asked for the whole, as a Blob).
    */
   externalData?: Readonly<Record<string, Source>>;
   /**

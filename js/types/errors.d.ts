@@ -34,6 +34,6 @@ export class TrainletError extends Error {
   readonly code: ErrorCode;
   /** The node of the model that the message is about. */
   readonly node?: string;
-  /** What a fit had done when it was aborted or failed. */
+  /** The history of a fit that was aborted or failed. */
   readonly history?: History;
 }

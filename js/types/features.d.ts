@@ -4,12 +4,12 @@ import type { TrainletError } from './errors.js';
 import type { TensorLike } from './tensor.js';
 
 export interface CacheFeatures {
-  /** Of memory, in bytes. */
+  /** The limit of memory, in bytes. */
   maxBytes?: number;
   store?: FeatureStore;
 }
 
-/** Of how many examples the features were computed, and of how many they came from a store. */
+/** The number of examples whose features were computed, and of those that had them from a store. */
 export interface FeatureOrigins {
   readonly computed: number;
   /** The store had them in memory, from a call before. */
@@ -22,9 +22,9 @@ export interface FeatureEvent {
   /** The examples whose features have been computed, and how many there are. */
   readonly done: number;
   readonly examples: number;
-  /** What the features of all examples that are trained on take. */
+  /** The bytes of the features of all examples that are trained on. */
   readonly bytes: number;
-  /** Where there is a store: of those that are done. */
+  /** With a store: the origins of those that are done. */
   readonly store?: FeatureOrigins;
 }
 
@@ -37,7 +37,7 @@ export interface KeptFeatures {
   readonly bytes: number;
   readonly ms: number;
   /**
-   * Where a store had them or was to have them; absent where it could not: the engine was shrunk and has no
+   * The store that had them or was to have them; absent where it could not: the engine was shrunk and has no
    * `exportModel`, or features depend on the other examples of a batch in their last bits. `error`: why not all that
    * was computed is in the store's storage (`quota-exceeded`, `store-failed`), or what it has could not be read.
    */
@@ -49,16 +49,16 @@ export interface FeatureStoreOptions {
   name?: string;
   /** In Node, the folder that has a folder of the store's name. Default `features`. */
   directory?: string;
-  /** Of the storage; what was not used for longest is removed for what comes. Default 536,870,912, 512 MB. */
+  /** The limit of the storage; what was not used for longest is removed for what comes. Default 536,870,912, 512 MB. */
   maxBytes?: number;
-  /** Of what was used last, which is in memory as well. Default 67,108,864, 64 MB. */
+  /** The limit of what was used last, which is in memory as well. Default 67,108,864, 64 MB. */
   maxMemoryBytes?: number;
 }
 
 /**
- * What frozen layers compute of examples, kept from call to call and from day to day: in IndexedDB in browsers, in Node
- * in a folder. It is found by a hash of an example's inputs and one of the frozen layers, their weights with them, and
- * has a checksum: what is damaged is computed again. Several tabs or processes may have the same store.
+ * The outputs of frozen layers for examples, kept from call to call and from day to day: in IndexedDB in browsers, in
+ * Node in a folder. It is found by a hash of an example's inputs and one of the frozen layers, their weights with them,
+ * and has a checksum: what is damaged is computed again. Several tabs or processes may have the same store.
  *
  *     const features = await FeatureStore.open({ name: 'signs' });
  *     const { report } = await fineTune(model, await store.dataset(), { cacheFeatures: { store: features } });
@@ -70,14 +70,14 @@ export interface FeatureStoreOptions {
 export class FeatureStore {
   private constructor();
   static open(options?: FeatureStoreOptions): Promise<FeatureStore>;
-  /** Whether there is anything of one of these examples, a row each, by the names of the model's inputs. */
+  /** True if there is anything of one of these examples, a row each, by the names of the model's inputs. */
   has(inputs: Readonly<Record<string, TensorLike>>): Promise<boolean>;
   /**
    * Removes what there is of these examples, a row each, of whatever layers. Resolves with how many were removed, when
    * they are gone from the storage. Another tab that is open may have them in memory until its next call.
    */
   delete(inputs: Readonly<Record<string, TensorLike>>): Promise<number>;
-  /** Of the storage: of how many examples it has features, and what they take. */
+  /** The state of the storage: the number of examples with features, and their bytes. */
   total(): Promise<{ examples: number; bytes: number }>;
   /** Removes all of them. */
   clear(): Promise<void>;

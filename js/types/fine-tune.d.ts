@@ -15,7 +15,7 @@ export interface FineTuneData {
   /** The model's inputs, an example a row. */
   inputs: Readonly<Record<string, TensorLike>>;
   /**
-   * What each is: the name of its class, or its index in `classes`; also as a data set has them, one tensor of indices:
+   * The class of each: its name, or its index in `classes`; also as a data set has them, one tensor of indices:
    * `fineTune(model, await store.dataset(), { classes: await store.classes() })`.
    */
   labels: readonly (string | number | bigint)[] | TypedArray | Feeds;
@@ -27,11 +27,11 @@ export interface FineTuneOptions {
    * first appear; else the model's own (`classNames`), or '0', '1' ….
    */
   classes?: readonly string[];
-  /** Where the new last layer goes, as of `generateArtifacts`; false: the model's own outputs stay, and learn on. */
+  /** The place of the new last layer, as in `generateArtifacts`; false: the model's own outputs stay, and learn on. */
   head?: Omit<HeadOptions, 'classes'> | false;
   /**
-   * How many layers below a new head learn after it, at a tenth of its rate and for a quarter of its epochs; default 0:
-   * none. With `head: false`, how many of the model's last layers learn; default: all.
+   * The number of layers below a new head that learn after it, at a tenth of its rate and for a quarter of its epochs;
+   * default 0: none. With `head: false`, how many of the model's last layers learn; default: all.
    */
   lastLayers?: number;
   /** The most that there are; default 40, and with `head: false` 20, or 10 beside `replay`. */
@@ -48,7 +48,8 @@ export interface FineTuneOptions {
   /** Default 0.1. */
   labelSmoothing?: number;
   /**
-   * Which share of each class is held out, to stop by and to judge; of fewer than five examples none is. Default 0.2.
+   * The share of each class that is held out, to stop by and to judge; of fewer than five examples none is. Default
+   * 0.2.
    */
   validation?: number;
   /** Epochs that the loss of what is held out may not fall; default 8. */
@@ -61,14 +62,14 @@ export interface FineTuneOptions {
    */
   replay?: FineTuneData & { ratio?: number };
   /**
-   * How pictures or signals are changed each time that they are learned, as of `fit`; false: not at all. Default: not
+   * Augmentation of pictures or signals, as in `fit`; false: not at all. Default: not
    * with a new head, whose features are computed once; pictures are moved by up to 7 % and turned by up to 10° with
    * `head: false`. A page that serves its files by itself needs `worker-augment.js` beside `worker.js`.
    */
   augment?: FitOptions['augment'] | false;
   /**
-   * How strongly all that the base has (not a new head) is drawn to where it was, as the `anchor` of a parameter group;
-   * 0: not at all. Default 0.1.
+   * The strength with which all that the base has (not a new head) is drawn to where it was, as the `anchor` of a
+   * parameter group; 0: not at all. Default 0.1.
    */
   anchor?: number;
   /**
@@ -78,25 +79,26 @@ export interface FineTuneOptions {
   accept?: { lossRise?: number; replayDrop?: number };
   /** A threshold for `predict` is chosen on what is held out, as by `calibrate`. Default: none. */
   unknown?: CalibrateOptions['unknown'];
-  /** Of what is held out, and of the shuffles. Default 0. */
+  /** The seed of what is held out, and of the shuffles. Default 0. */
   seed?: number;
   /**
-   * Where it is saved, as of `fit`: while it trains, by default each second, and what was taken in the end, of which
+   * The place where it is saved, as in `fit`: while it trains, by default each second, and what was taken in the end,
+   * of which
    * `report.checkpoint` tells. The same call (the same model, examples and options that decide what is learned) goes on
    * where one under that name was cut short, by a kill too, and gives what that would have given, to the bit. Default:
    * nowhere.
    */
   checkpoint?: FitOptions['checkpoint'];
   /**
-   * As of `fit`. `maxMs` is for all of the call: training ends early enough for the gate to judge, or does not begin,
-   * in which case a new head answers by class means; `history.stopped` of the phase says `max-ms`. Pauses are off
-   * unless they are asked for: it takes seconds, and who comes back to the tab wants it done.
+   * The budget, as in `fit`. `maxMs` is for all of the call: training ends early enough for the gate to judge, or does
+   * not begin, in which case a new head answers by class means; `history.stopped` of the phase says `max-ms`. Pauses
+   * are off unless they are asked for: it takes seconds, and who comes back to the tab wants it done.
    */
   budget?: Budget;
   /**
-   * As of `fit`: with a `store`, what the layers below a new head give of each example is kept for the next call, in
-   * another session of the page as well. The same call with and without it gives the same to the bit. `report.features`
-   * tells how many were computed.
+   * The feature cache, as in `fit`: with a `store`, what the layers below a new head give of each example is kept for
+   * the next call, in another session of the page as well. The same call with and without it gives the same to the bit.
+   * `report.features` tells how many were computed.
    */
   cacheFeatures?: FitOptions['cacheFeatures'];
   engine?: EngineOptions;
@@ -112,31 +114,31 @@ export interface FineTuneProgress {
   readonly phase: 'features' | FineTunePhase['name'];
   readonly done: number;
   readonly of: number;
-  /** Of the epoch. */
+  /** The metrics of the epoch. */
   readonly metrics?: Readonly<Record<string, number>>;
-  /** Of features, where there is a store of them. */
+  /** The origins of features, if there is a store of them. */
   readonly store?: FeatureOrigins;
 }
 
 export interface FineTunePhase {
   readonly name: 'head' | 'layers';
-  /** Whether what is held out was predicted better after it; otherwise its weights were put back. */
+  /** True if what is held out was predicted better after it; otherwise its weights were put back. */
   readonly improved: boolean;
   readonly history: History;
   readonly ms: number;
 }
 
-/** As `evaluate` gives them: of what is held out, and of the replay samples; absent where there are none. */
+/** Scores as `evaluate` gives them: of what is held out, and of the replay samples; absent where there are none. */
 export interface FineTuneScores {
   readonly heldOut?: Readonly<Record<string, number>>;
   readonly replay?: Readonly<Record<string, number>>;
 }
 
 export interface FineTuneReport {
-  /** Whether new weights were taken; if not, the session has the old ones. */
+  /** True if new weights were taken; if not, the session has the old ones. */
   readonly accepted: boolean;
   /**
-   * How much of what was learned: 1, all; 0, nothing. Between, that share of the way from the old weights to the new,
+   * The share of what was learned: 1, all; 0, nothing. Between, that share of the way from the old weights to the new,
    * which keeps more of what was known; `reason` says what all of it would have made worse.
    */
   readonly share: number;
@@ -145,15 +147,15 @@ export interface FineTuneReport {
   readonly examples: { readonly trained: number; readonly heldOut: number };
   /** Before the first step; a new head answers by class means then (`initializeHead`). */
   readonly before: FineTuneScores;
-  /** Of the weights that were taken; where none were, of those that were refused. */
+  /** The scores of the weights that were taken; if none were, of those that were refused. */
   readonly after: FineTuneScores;
-  /** Of the scores on what is held out; absent where nothing is. */
+  /** The calibration on what is held out; absent if nothing is. */
   readonly calibration?: Calibrated;
   readonly phases: readonly FineTunePhase[];
   /** Below a new head, for all of the call. */
   readonly features?: KeptFeatures;
   /**
-   * Where there is a `checkpoint`: the version that has what was taken, or why that could not be saved, in which case
+   * With a `checkpoint`: the version that has what was taken, or why that could not be saved, in which case
    * only the session has it.
    */
   readonly checkpoint?: { readonly version: number } | { readonly error: TrainletError };
@@ -184,16 +186,16 @@ export interface ForgetReport extends FineTuneReport {
   readonly forgotten: {
     /** The ids of those that were in the store. */
     readonly samples: readonly string[];
-    /** How many versions were removed. */
+    /** The number of versions that were removed. */
     readonly checkpoints: number;
-    /** How many of the replay samples were one of them, and were left out. */
+    /** The number of replay samples that were one of them and were left out. */
     readonly replay: number;
-    /** Of how many of them features were removed, counted for each base; absent without a store of features. */
+    /** The number of them whose features were removed, counted for each base; absent without a store of features. */
     readonly features?: number;
     /**
-     * What was still found of them when all was done, a sentence each; empty: nothing. A sample that was imported again
-     * meanwhile, another that has the same inputs, a version that another call has saved under that name, features of
-     * the same inputs.
+     * The traces that were still found of them when all was done, a sentence each; empty: nothing. A sample that was
+     * imported again meanwhile, another that has the same inputs, a version that another call has saved under that
+     * name, features of the same inputs.
      */
     readonly left: readonly string[];
   };

@@ -51,15 +51,20 @@ export type Schedule =
     };
 
 export interface EvaluateOptions<M extends Metric | ArrayMetric | CustomMetric = Metric | ArrayMetric | CustomMetric> {
-  /** Of whole arrays; default 32. */
+  /** The batch size of whole arrays; default 32. */
   batchSize?: number;
   /** Besides the loss; default: accuracy where the labels are class indices. */
   metrics?: readonly M[];
   /** For `bits-per-byte`: how many bytes of UTF-8 the text of all labels that count has. */
   bytes?: number;
-  /** Of the average that `fit` kept with `ema`, not the parameters as they are; `invalid-argument` if there is none. */
+  /**
+   * Evaluates the average that `fit` kept with `ema`, not the parameters as they are; `invalid-argument` if there is
+   * none.
+   */
   ema?: boolean;
-  /** Another adapter than the one in use, null, or a sum, as in `predict`; not with `ema`, which is of the one in use. */
+  /**
+   * Another adapter than the one in use, null, or a sum, as in `predict`; not with `ema`, which is of the one in use.
+   */
   adapter?: AdapterChoice;
   /** Stops it, within a batch too, as the signal of a run does. */
   signal?: AbortSignal;
@@ -69,13 +74,14 @@ export interface FitOptions {
   /** Default 1. */
   epochs?: number;
   /**
-   * Of whole arrays; default 32. The last batch of an epoch may be smaller and is trained too, unless it is a single
-   * example that leaves BatchNormalization a single value for each channel: a warning says that it is left out.
+   * The batch size of whole arrays; default 32. The last batch of an epoch may be smaller and is trained too, unless it
+   * is a single example that leaves BatchNormalization a single value for each channel: a warning says that it is left
+   * out.
    */
   batchSize?: number;
   /** Leaves out the last batch of an epoch if it is smaller than `batchSize`; default false. For whole arrays. */
   dropLast?: boolean;
-  /** Whether whole arrays are shuffled anew for each epoch; default true. */
+  /** True if whole arrays are shuffled anew for each epoch; default true. */
   shuffle?: boolean;
   /**
    * The seed of the shuffles. Default: made from `setSeed` and the optimizer steps done, so the same program gives the
@@ -88,19 +94,19 @@ export interface FitOptions {
    * hash of samples of their bytes; on others of the same length a warning says that it begins anew.
    */
   resume?: boolean;
-  /** How many batches make an optimizer step; their gradients are added up, as in ONNX Runtime. Default 1. */
+  /** The number of batches that make an optimizer step; their gradients are added up, as in ONNX Runtime. Default 1. */
   accumulate?: number;
   /** The most optimizer steps that this call takes. */
   maxSteps?: number;
   /** A data set, or the share of the arrays (0 … 1) that is held out: at their end, or as `splitBy` says. */
   validation?: Dataset | number | ValidationSplit;
   /**
-   * Of the training batches too where the artifacts have the predictions as `additionalOutputs`. Default: accuracy
-   * where the labels are class indices.
+   * Metrics; of the training batches too if the artifacts have the predictions as `additionalOutputs`. Default:
+   * accuracy where the labels are class indices.
    */
   metrics?: readonly (Metric | CustomMetric)[];
   /**
-   * How much the labels of each class count in training, on top of the data set's `sampleWeight`; validation is not
+   * The weight of each class's labels in training, on top of the data set's `sampleWeight`; validation is not
    * weighted. A number from 0 up for each class, or for some by their name (`classNames`) or index, the others being 1:
    * `{ 2: 5 }`. 'balanced', of whole arrays: n / (classes · labels of the class), as in scikit-learn, so that rare
    * classes count as much as others together. Default: all alike. `invalid-argument` where the artifacts were not made
@@ -118,12 +124,12 @@ export interface FitOptions {
    */
   ema?: { decay?: number };
   /**
-   * Where the lower layers are frozen, what they compute of each example (its features) is kept, and later epochs run
-   * the layers above alone, for held-out examples (`validation`) as well. true (default): whenever whole arrays are
-   * trained for more than one epoch, up to 256 MB; more is computed anew in each epoch. It is left off by itself where
-   * an example's features are not the same each time, as with `augment` or below a Dropout that is on, or depend on the
-   * other examples of a batch. Losses are the same to the bit, but for the last bits where a batch has fewer than four
-   * examples. `history.features` tells of it.
+   * Feature cache: if the lower layers are frozen, what they compute of each example (its features) is kept, and later
+   * epochs run the layers above alone, for held-out examples (`validation`) as well. true (default): whenever whole
+   * arrays are trained for more than one epoch, up to 256 MB; more is computed anew in each epoch. It is left off by
+   * itself where an example's features are not the same each time, as with `augment` or below a Dropout that is on, or
+   * depend on the other examples of a batch. Losses are the same to the bit, but for the last bits where a batch has
+   * fewer than four examples. `history.features` tells of it.
    *
    * With a `store` they outlive the call and the page: an example that was there before, with the same inputs and the
    * same frozen layers, is not computed again, and what is more than `maxBytes` of memory (default 268,435,456) is read
@@ -138,7 +144,8 @@ export interface FitOptions {
    * trains. What becomes of an example depends on the seed of the shuffles, the epoch, its batch and its row, so the
    * same program gives the same run, and a fit that was cut short continues to the bit.
    *
-   *     await session.fit(data, { augment: ['flip', { type: 'shift', x: 0.1, y: 0.1 }, { type: 'rotate', degrees: 10 }] });
+   *     const augment = ['flip', { type: 'shift', x: 0.1, y: 0.1 }, { type: 'rotate', degrees: 10 }];
+   *     await session.fit(data, { augment });
    *
    * Errors: `invalid-argument` (an unknown step, an option out of range, no input that it is for, a module that fails).
    */
@@ -157,8 +164,9 @@ export interface FitOptions {
    * closed may be gone before such a save is done: `everyMs` is what it loses at most. A save that fails (no room, or a
    * store that does not answer within a minute plus a second for each MB) does not end the fit: `onCheckpoint` is told,
    * and it is tried again after 1, 2, 4 … 60 seconds. Once the signal has come, a store has 3 seconds in place of the
-   * minute, and nothing is tried again. If the final state could not be saved, fit is rejected with the store's code, a sentence that says what is not saved, `cause` and `history`. Parameters
-   * that are not finite are never saved over good ones: fit is rejected with `non-finite-loss`.
+   * minute, and nothing is tried again. If the final state could not be saved, fit is rejected with the store's code, a
+   * sentence that says what is not saved, `cause` and `history`. Parameters that are not finite are never saved over
+   * good ones: fit is rejected with `non-finite-loss`.
    *
    * The `meta` of each save is `{ epoch, step }`, of the one at the end of the fit `{ epoch, step, ended: true }`. If
    * the mean loss of the epoch is above 1,000 times the smallest one of an epoch before, it has `diverged: true`, too:
@@ -170,17 +178,17 @@ export interface FitOptions {
     everySteps?: number;
     everyMs?: number;
     everyEpochs?: number;
-    /** As of `saveCheckpoint`: false saves the adapters alone. */
+    /** The same option as of `saveCheckpoint`: false saves the adapters alone. */
     base?: boolean;
   };
-  /** What the fit may take of time, and of a battery. Default: no bounds, and no pauses. */
+  /** The budget of the fit: time, and battery. Default: no bounds, and no pauses. */
   budget?: Budget;
   /**
    * The answer to a loss or gradient that is not finite, or a step that would make parameters or running statistics
    * so; it changes none. Default `throw`.
    */
   onNaN?: 'throw' | 'stop' | 'skip';
-  /** What listens is waited for if it gives a promise; its rejection, here and below, rejects the fit. */
+  /** A listener that gives a promise is waited for; its rejection, here and below, rejects the fit. */
   onBatch?: (event: BatchEvent) => unknown;
   onEpoch?: (event: EpochEvent) => unknown;
   onCheckpoint?: (event: CheckpointEvent) => unknown;
@@ -201,7 +209,7 @@ export interface FitOptions {
   signal?: AbortSignal;
 }
 
-/** What a training may take. */
+/** The budget of a training. */
 export interface Budget {
   /**
    * Milliseconds from the call, without pauses; a whole number from 1 up. When they are over, training ends after the
@@ -223,7 +231,7 @@ export interface Budget {
 }
 
 export interface PauseEvent {
-  /** As in a BatchEvent. */
+  /** The same as in a BatchEvent. */
   readonly step: number;
   readonly epoch: number;
   readonly reason: 'hidden' | 'battery';
@@ -263,11 +271,11 @@ export interface EpochEvent {
 
 /** A checkpoint was saved, or could not be saved where there is an `error`. */
 export interface CheckpointEvent {
-  /** As in a BatchEvent. */
+  /** The same as in a BatchEvent. */
   readonly step: number;
   readonly epoch: number;
   readonly error?: TrainletError;
-  /** How long it will be at least until it is tried again; absent at the end of the fit. */
+  /** The milliseconds, at least, until it is tried again; absent at the end of the fit. */
   readonly retryMs?: number;
 }
 

@@ -18,8 +18,8 @@ export interface LossOptions {
    */
   ignoreIndex?: number;
   /**
-   * Which share of a label all classes have alike (cross-entropy): from 0, the default, to 1. Together with `weights`
-   * and
+   * The share of a label that all classes have alike (cross-entropy): from 0, the default, to 1. Together with
+   * `weights` and
    * `ignoreIndex` it means what PyTorch's `label_smoothing` does.
    */
   labelSmoothing?: number;
@@ -49,10 +49,10 @@ export interface WeightedLoss extends LossOptions {
   /** The output that it is taken of, or another value of the model. Default: the first output. */
   input?: string;
   /**
-   * What its label input is called. Default: `labels` or `target`, as for one loss, with a number where that is taken.
+   * The name of its label input. Default: `labels` or `target`, as for one loss, with a number where that is taken.
    */
   label?: string;
-  /** By which it counts in the sum: a number from 0 up. Default 1. */
+  /** The factor with which it counts in the sum: a number from 0 up. Default 1. */
   weight?: number;
 }
 
@@ -69,7 +69,7 @@ export interface OptimizerOptions {
   betas?: readonly [number, number];
   eps?: number;
   weightDecay?: number;
-  /** Of SGD and RMSprop; below 1. */
+  /** The momentum of SGD and RMSprop; below 1. */
   momentum?: number;
   /** SGD: after the first step, the momentum takes (1 − dampening) of the gradient; may be negative. */
   dampening?: number;

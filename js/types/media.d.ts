@@ -12,7 +12,7 @@ export type AudioSource =
 export interface AudioOptions {
   /** Samples a second that are wanted, a whole number up to 768,000. Default: the source's; a Blob's is 48,000. */
   sampleRate?: number;
-  /** Those of a Float32Array, which does not tell. Default: as `sampleRate`, so nothing is resampled. */
+  /** The rate of a Float32Array, which does not say it. Default: as `sampleRate`, so nothing is resampled. */
   sourceRate?: number;
   /** Samples at the rate wanted: what is longer is cut at its end, what is shorter gets silence there. Default: all. */
   length?: number;
@@ -23,8 +23,9 @@ export interface AudioOptions {
 }
 
 /**
- * How loud each pitch is, frame by frame. Names, defaults and numbers are those of torchaudio's MelSpectrogram, with a
- * periodic Hann window; `melScale: 'onnx'` with `center: false` gives those of ONNX's STFT and MelWeightMatrix.
+ * A mel spectrogram: how loud each pitch is, frame by frame. Names, defaults and numbers are those of torchaudio's
+ * MelSpectrogram, with a periodic Hann window; `melScale: 'onnx'` with `center: false` gives those of ONNX's STFT and
+ * MelWeightMatrix.
  */
 export interface MelOptions {
   /** Samples of a Fourier transform; default 400. */
@@ -39,9 +40,9 @@ export interface MelOptions {
   fMin?: number;
   /** In Hz; default half the sample rate. */
   fMax?: number;
-  /** Of the magnitudes: 2 (default) or 1. */
+  /** The power of the magnitudes: 2 (default) or 1. */
   power?: 1 | 2;
-  /** Whether half a window of the sound's mirror image is put before and after it; default true. */
+  /** True if half a window of the sound's mirror image is put before and after it; default true. */
   center?: boolean;
   /** `htk` (default), `slaney` as in librosa, or `onnx`: HTK's, with the triangles of ONNX's MelWeightMatrix. */
   melScale?: 'htk' | 'slaney' | 'onnx';
@@ -69,7 +70,7 @@ export type ImageSource =
   | string
   | URL;
 
-/** How a picture becomes numbers. `tensorLayout`, `tensorFormat`, `norm` and `dataType` are ONNX Runtime's. */
+/** The way from a picture to numbers. `tensorLayout`, `tensorFormat`, `norm` and `dataType` are ONNX Runtime's. */
 export interface ImageOptions<T extends 'float32' | 'uint8' = 'float32'> {
   /**
    * Pixels of both sides, or of each; 1 to 16,384. Default: the picture's own, which must be the same for all of a
@@ -77,7 +78,7 @@ export interface ImageOptions<T extends 'float32' | 'uint8' = 'float32'> {
    */
   size?: number | readonly [height: number, width: number];
   /**
-   * What becomes of a picture of other proportions than `size`. `center` (default): it is scaled until it covers that
+   * The treatment of a picture of other proportions than `size`. `center` (default): it is scaled until it covers that
    * size, and what sticks out is cut off; false: it is stretched.
    */
   crop?: 'center' | false;
@@ -99,6 +100,6 @@ export interface ImageOptions<T extends 'float32' | 'uint8' = 'float32'> {
   norm?: { mean?: number | readonly number[]; bias?: number | readonly number[] };
   /** Default float32; `uint8` are the pixels as they are. */
   dataType?: T;
-  /** What is seen through transparent pixels: red, green and blue from 0 to 255. Default [255, 255, 255], white. */
+  /** The color behind transparent pixels: red, green and blue from 0 to 255. Default [255, 255, 255], white. */
   background?: readonly [red: number, green: number, blue: number];
 }

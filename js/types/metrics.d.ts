@@ -42,12 +42,12 @@ export type ArrayMetric = 'precision-per-class' | 'recall-per-class' | 'f1-per-c
  */
 export interface CustomMetric {
   readonly name: string;
-  /** Whether a larger result is better; needed where `earlyStopping` or a 'plateau' schedule monitors the metric. */
+  /** True if a larger result is better; needed where `earlyStopping` or a 'plateau' schedule monitors the metric. */
   readonly higherIsBetter?: boolean;
   updateState(labels: Tensor, predictions: Tensor): void;
   result(): number;
   resetState(): void;
 }
 
-/** What a metric gives. */
+/** The result of a metric. */
 export type MetricValue<M> = M extends 'confusion-matrix' ? number[][] : M extends ArrayMetric ? number[] : number;

@@ -67,7 +67,7 @@ export interface PredictOptions extends RunOptions {
    */
   readonly probabilities?: boolean;
   /**
-   * Of `labels`: '' where the class with the largest score is less probable than this, so that what is of no known
+   * For `labels`: '' if the class with the largest score is less probable than this, so that what is of no known
    * class need not be called one of them. From 0 to 1; true: the one that `calibrate` or `fineTune` chose by `unknown`,
    * `invalid-argument` where none did. Default: the class with the largest score, whatever its probability.
    */
@@ -102,9 +102,12 @@ export interface ExtendOptions {
   examples?: FineTuneData;
 }
 
-/** What `calibrate` found. */
+/** The result of `calibrate`. */
 export interface Calibrated {
-  /** By which scores are divided; 1 also where none between 1/20 and 20 fits best, as where all examples are right. */
+  /**
+   * The temperature, by which scores are divided; 1 also where none between 1/20 and 20 fits best, as where all
+   * examples are right.
+   */
   readonly temperature: number;
   /** A probability, where `unknown` asked for it. */
   readonly threshold?: number;
@@ -121,7 +124,7 @@ export interface Calibrated {
 export interface ParameterGroup {
   /** Names or patterns (`*`, `?`). */
   readonly params: string | readonly string[];
-  /** By which the session's learning rate is multiplied, that of a schedule too; from 0 up. Default 1. */
+  /** The factor of the session's learning rate, that of a schedule too; from 0 up. Default 1. */
   readonly lrScale?: number;
   /** From 0 up. Default: the optimizer's. For `adam` made without `weightDecay`, it is that of AdamW. */
   readonly weightDecay?: number;
@@ -145,9 +148,9 @@ export class InferenceSession {
   readonly outputs: readonly ValueInfo[];
   /** The names of its classes, where it is a model with a `head` of ours, or was exported by a session of one. */
   readonly classNames: readonly string[] | null;
-  /** What is worth knowing about the model, one sentence each: that its opset is newer than all that we know. */
+  /** Warnings about the model, one sentence each: that its opset is newer than all that we know. */
   readonly warnings: readonly string[];
-  /** Of the shapes run last. */
+  /** The plan of the shapes run last. */
   getMemoryPlan(): Promise<MemoryPlan>;
   /**
    * The graph as text, one line for each node with its shapes. After a run, the graph as it last ran: rewritten, for
@@ -206,9 +209,9 @@ export interface ParameterInfo {
   readonly trainable: boolean;
 }
 
-/** What each node takes, in the order in which they run. */
+/** The time of each node, in the order in which they run. */
 export interface NodeTimes {
-  /** How many runs were timed: those on the shapes that were fed last. */
+  /** The number of runs that were timed: those on the shapes that were fed last. */
   readonly runs: number;
   /** Multiply-adds per ms that this machine's threads together do in registers alone: no operator can be faster. */
   readonly peak: number;
@@ -276,41 +279,42 @@ export interface ExportOptions {
   /** The average that `fit` kept with `ema`, not the parameters as they are; `invalid-argument` if there is none. */
   ema?: boolean;
   /**
-   * Of artifacts made with `lora`. `separate` (the default): adapters are nodes and initializers of their own, and the
+   * For artifacts made with `lora`. `separate` (the default): adapters are nodes and initializers of their own, and the
    * base stays what it was. `merged`: they go into the weights, and the model is the base's in structure and size;
-   * `unsupported-op` where a weight is no float32 constant, as one of 4 bits. `inputs`: their matrices are inputs of the
-   * model by their names (`…q_proj.lora_A.weight`), so that one base serves many persons: stock onnxruntime-web feeds
-   * them with each run. The last two: `invalid-argument` where there are none, or with `trainingInfo`.
+   * `unsupported-op` where a weight is no float32 constant, as one of 4 bits. `inputs`: their matrices are inputs of
+   * the model by their names (`…q_proj.lora_A.weight`), so that one base serves many persons: stock onnxruntime-web
+   * feeds them with each run. The last two: `invalid-argument` where there are none, or with `trainingInfo`.
    */
   adapters?: 'separate' | 'merged' | 'inputs';
   /**
-   * As of a run (`RunOptions`): what waits for others is cancelled at once. One that is being written is not cut short
-   * where memory is shared either.
+   * The signal, as of a run (`RunOptions`): what waits for others is cancelled at once. One that is being written is
+   * not cut short where memory is shared either.
    */
   signal?: AbortSignal;
 }
 
 export interface CheckpointOptions {
-  /** Whether the optimizer's moments and step count are saved; default true. */
+  /** True if the optimizer's moments and step count are saved; default true. */
   optimizerState?: boolean;
   /**
-   * false: of a session with `lora` the adapters alone, all of them, with their optimizer state: kilobytes, to be loaded
-   * as `adapterState` beside the artifacts. Whatever trains is among it; of the parameters that are not there is a hash.
+   * false: of a session with `lora` the adapters alone, all of them, with their optimizer state: kilobytes, to be
+   * loaded as `adapterState` beside the artifacts. Whatever trains is among it; of the parameters that are not there is
+   * a hash.
    * `invalid-argument` without `lora`, and with another format than `trainlet`. Default true.
    */
   base?: boolean;
   /**
    * Default `trainlet`, from which training continues to the bit. `ort` is ONNX Runtime's format: it cannot hold the
    * position of a fit, the state of the random numbers, bounds, groups, averages, the optimizer's state of frozen
-   * parameters, separate step counts of parameters and adapters that are not in use, and it holds the learning rate only
-   * with the optimizer's state.
+   * parameters, separate step counts of parameters and adapters that are not in use, and it holds the learning rate
+   * only with the optimizer's state.
    */
   format?: 'trainlet' | 'ort';
   /** The version of `ort`: 2 (default) is read by ONNX Runtime 1.18 and later, 1 by 1.16 and 1.17. */
   version?: 1 | 2;
   /**
-   * As of a run (`RunOptions`): one that waits for others, or for the end of a step of `fit`, is cancelled at once. One
-   * that is being written is not cut short where memory is shared either.
+   * The signal, as of a run (`RunOptions`): one that waits for others, or for the end of a step of `fit`, is cancelled
+   * at once. One that is being written is not cut short where memory is shared either.
    */
   signal?: AbortSignal;
 }
@@ -321,7 +325,7 @@ export type Property = bigint | number | string;
 export interface PropertyBag {
   get(name: string): Property | undefined;
   /**
-   * What could not be read back unchanged is refused at once (`invalid-argument`): a name that is empty or has more
+   * Refuses at once what could not be read back unchanged (`invalid-argument`): a name that is empty or has more
    * than 1,024 bytes of UTF-8, a string of more than 16 MB, a zero character or a lone surrogate in either, a bigint of
    * more than 64 bits, a number that is not finite as a float32.
    */

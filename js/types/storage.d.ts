@@ -64,7 +64,7 @@ export interface SampleStoreOptions {
   directory?: string;
   /** Default 10,000. */
   maxSamples?: number;
-  /** Of the samples' tensors; in Node of their files. Default 268,435,456, 256 MB. */
+  /** The limit of the samples' tensors; in Node of their files. Default 268,435,456, 256 MB. */
   maxBytes?: number;
   /** A store from which `delete` removes the features of the sample as well. Default: none. */
   features?: FeatureStore;

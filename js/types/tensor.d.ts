@@ -111,7 +111,9 @@ export interface TensorConstructor {
     data: D | Values,
     dims?: readonly number[],
   ): Tensor<D>;
-  /** As in ONNX Runtime: the class of the data tells the type (a Uint8Array is uint8, a Uint16Array uint16). */
+  /**
+   * The same as in ONNX Runtime: the class of the data tells the type (a Uint8Array is uint8, a Uint16Array uint16).
+   */
   new <D extends TypedArray>(data: D, dims?: readonly number[]): TypedTensor<ClassType<D>, D>;
   new (data: readonly boolean[], dims?: readonly number[]): Tensor<'bool'>;
   new (data: readonly string[], dims?: readonly number[]): Tensor<'string'>;
@@ -121,7 +123,8 @@ export interface TensorConstructor {
    * `std` it has the numbers of torchvision's Resize, CenterCrop, ToTensor and Normalize on Pillow's pixels, to the bit
    * and in every browser:
    *
-   *     const input = await Tensor.fromImage(photo, { size: 224, mean: [0.485, 0.456, 0.406], std: [0.229, 0.224, 0.225] });
+   *     const [mean, std] = [[0.485, 0.456, 0.406], [0.229, 0.224, 0.225]];
+   *     const input = await Tensor.fromImage(photo, { size: 224, mean, std });
    *
    * It works in a page, in a worker, and with `{ data, width, height }` in Node. The source is read when the promise is
    * settled at the latest: do not close or redraw it before. Errors: `invalid-argument` (options, or what is no
@@ -136,7 +139,8 @@ export interface TensorConstructor {
    * A tensor of a sound, or of an array of them as one batch: (sounds, samples), with `frames` (sounds, frames,
    * length), with `mel` (sounds, nMels, frames). Channels are mixed to one, their mean.
    *
-   *     const input = await Tensor.fromAudio(recording, { sampleRate: 16000, length: 16000, mel: { nMels: 40, log: true } });
+   *     const mel = { nMels: 40, log: true };
+   *     const input = await Tensor.fromAudio(recording, { sampleRate: 16000, length: 16000, mel });
    *
    * Samples come to another rate as by torchaudio's `resample` (a sinc of six zero crossings in a Hann window).
    * Errors: `invalid-argument` (options, or what is no sound), `source-unreadable` (a file that cannot be decoded
@@ -150,7 +154,7 @@ type ClassType<D> = Exclude<
   'bool' | 'float16' | 'bfloat16' | `${'int' | 'uint'}${2 | 4}` | `float${4 | 8}e${string}`
 >;
 
-/** What is accepted wherever a Tensor is, onnxruntime's own Tensor included. */
+/** The objects that are accepted wherever a Tensor is, onnxruntime's own Tensor included. */
 export interface TensorLike {
   readonly type: string;
   readonly data: unknown;
@@ -194,7 +198,7 @@ export type FetchName = string | FetchStructure;
 export type Fetched<F> = F extends string ? Tensor : { -readonly [K in keyof F]: Fetched<F[K]> };
 
 /**
- * What an output may be: a tensor, a sequence of tensors, null for an empty optional, or, of ZipMap, a map from class
+ * An output: a tensor, a sequence of tensors, null for an empty optional, or, of ZipMap, a map from class
  * labels to scores for each example. Labels that are int64 are bigints.
  */
 export type OutputValue =

@@ -13,7 +13,7 @@ export interface GenerateOptions {
   /** The most new tokens (`max_new_tokens`); default 20. */
   maxTokens?: number;
   /**
-   * What scores are divided by before one is drawn: below 1 the likely ones become likelier. Default 0: nothing is drawn,
+   * The divisor of scores before one is drawn: below 1 the likely ones become likelier. Default 0: nothing is drawn,
    * the token of the highest score is taken each time, as with `do_sample=False`.
    */
   temperature?: number;
@@ -22,8 +22,8 @@ export interface GenerateOptions {
   /** With a temperature: of these, the likeliest that together have at least this share; default 1: all. */
   topP?: number;
   /**
-   * By how much the score of a token that is there already (the prompt counts) is divided where it is positive, and
-   * multiplied where it is negative, before all else. Default 1: not at all.
+   * The factor by which the score of a token that is there already (the prompt counts) is divided where it is positive,
+   * and multiplied where it is negative, before all else. Default 1: not at all.
    */
   repetitionPenalty?: number;
   /**
@@ -38,7 +38,7 @@ export interface GenerateOptions {
   /** Stops it, within a token too, as the signal of a run does: `aborted`. */
   signal?: AbortSignal;
   /**
-   * Of a training session with adapters: another than the one in use, null, or a sum, for this text alone, as in
+   * The adapter of a training session: another than the one in use, null, or a sum, for this text alone, as in
    * `predict`; a sum is computed once. Default: the one in use.
    */
   adapter?: AdapterChoice;
@@ -54,15 +54,16 @@ export interface Generated {
  * Text of a language model (decoder-only: token ids in, `logits` [batch, sequence, vocabulary] out) as it is in a
  * session now: what was learned answers at once.
  * ```js
- * const { ids } = await generate(session, tokenizer.encode('Once upon'), { maxTokens: 50, temperature: 0.8, topP: 0.95 });
+ * const options = { maxTokens: 50, temperature: 0.8, topP: 0.95 };
+ * const { ids } = await generate(session, tokenizer.encode('Once upon'), options);
  * console.log(tokenizer.decode(ids));
  * ```
  * The model is fed what it has of `input_ids` (or its only input of token ids), `attention_mask`, `position_ids`,
  * `num_logits_to_keep`, and `past_key_values.…`, whose new values it must give as `present.…`: they stay in the engine
  * from token to token. Without these all tokens are computed again for each. Steps and other runs of the session may
  * come between. `docs/guides/generate.md` has more.
- * Errors: `invalid-argument` (options; no such model; a token that is none of the vocabulary, more tokens than the model
- * has positions), `aborted`, and those of `predict`.
+ * Errors: `invalid-argument` (options; no such model; a token that is none of the vocabulary, more tokens than the
+ * model has positions), `aborted`, and those of `predict`.
  */
 export function generate(
   session: TrainingSession | InferenceSession,
@@ -86,13 +87,13 @@ export interface PackOptions {
   /** The label of what does not count, as the loss's `ignoreIndex`; default −100. */
   ignoreIndex?: number;
   /**
-   * true (default): the label of a token is the one after it, as losses of `generateArtifacts` compare them. false: it is
-   * the token itself, for models of transformers that take labels and have their own loss.
+   * true (default): the label of a token is the one after it, as losses of `generateArtifacts` compare them. false: it
+   * is the token itself, for models of transformers that take labels and have their own loss.
    */
   shift?: boolean;
   /**
-   * `session.trainingInputs`: there will be `attention_mask`, `position_ids` and empty `past_key_values.…` too where the
-   * model takes them. Default: `input_ids` alone.
+   * `session.trainingInputs`: there will be `attention_mask`, `position_ids` and empty `past_key_values.…` too where
+   * the model takes them. Default: `input_ids` alone.
    */
   inputs?: readonly ValueInfo[];
 }
@@ -110,7 +111,7 @@ export interface PackedText {
  * const data = await packText(tokenizer.encode(text), { length: 128, inputs: session.trainingInputs });
  * await session.fit(data, { epochs: 3 });
  * ```
- * Where labels are ignored (prompts, padding, a smaller `stride`), artifacts need the loss's `ignoreIndex: -100`.
+ * If labels are ignored (prompts, padding, a smaller `stride`), artifacts need the loss's `ignoreIndex: -100`.
  * Errors: `invalid-argument` (options, what is no token, no text that fills an example).
  */
 export function packText(texts: TextIds | readonly TextIds[], options: PackOptions): Promise<PackedText>;

@@ -66,7 +66,7 @@ export class TrainingSession {
    */
   forward(feeds: Feeds, options?: RunOptions): Promise<Forward>;
   /**
-   * Where the loss is outside, the outputs for which `backward` takes gradients and the inputs towards which it gives
+   * If the loss is outside, the outputs for which `backward` takes gradients and the inputs towards which it gives
    * them; `null` where it is inside.
    */
   readonly outside: { readonly outputs: readonly string[]; readonly inputs: readonly string[] } | null;
@@ -97,7 +97,7 @@ export class TrainingSession {
    * AdamW. null without an optimizer model.
    */
   readonly optimizer: OptimizerType | 'adamw-hf' | 'adam-hf' | null;
-  /** What is worth knowing about the artifacts, one sentence each, as `warnings` of an `InferenceSession`. */
+  /** Warnings about the artifacts, one sentence each, as `warnings` of an `InferenceSession`. */
   readonly warnings: readonly string[];
   /**
    * Ends the worker. Runs and steps that are not done are stopped, and other calls have 0.3 s to be answered, or until
@@ -125,10 +125,10 @@ export class TrainingSession {
    * completed leaves no position behind. A `history` has the epochs that ended during its own call; so has that of an
    * `aborted` error, always.
    *
-   * The `meta` of a fit's last save has `ended: true`. A program that may have been killed behind that save looks at it,
-   * or calls `fit` with `resume: true`: in a session made of that save, the first such `fit` over the same data, with the
-   * same `checkpoint.name`, `epochs` and `batchSize`, takes no step and gives `stopped` as it was. By default it trains
-   * once more.
+   * The `meta` of a fit's last save has `ended: true`. A program that may have been killed behind that save looks at
+   * it, or calls `fit` with `resume: true`: in a session made of that save, the first such `fit` over the same data,
+   * with the same `checkpoint.name`, `epochs` and `batchSize`, takes no step and gives `stopped` as it was. By default
+   * it trains once more.
    */
   fit(data: Dataset, options?: FitOptions): Promise<History>;
   /**
@@ -180,8 +180,8 @@ export class TrainingSession {
    */
   extendOutput(name: string, newClasses: readonly string[], options?: ExtendOptions): Promise<Artifacts>;
   /**
-   * The adapter of artifacts made with `lora`, as the folder that PEFT reads (`PeftModel.from_pretrained`): what trains,
-   * and nothing of the base. Errors: `invalid-argument` (no adapter, a prefix that a name does not begin with).
+   * The adapter of artifacts made with `lora`, as the folder that PEFT reads (`PeftModel.from_pretrained`): what
+   * trains, and nothing of the base. Errors: `invalid-argument` (no adapter, a prefix that a name does not begin with).
    * ```js
    * for (const [name, bytes] of Object.entries(await session.exportAdapter())) await save(name, bytes);
    * ```
@@ -191,18 +191,18 @@ export class TrainingSession {
   exportAdapter(options: ExportAdapterOptions & { format: 'onnx' }): Promise<OnnxAdapterFiles>;
   exportAdapter(options?: ExportAdapterOptions): Promise<AdapterFiles>;
   /**
-   * Gives the adapter in use the numbers of such a folder, or of an .onnx_adapter file: of exportAdapter, or of PEFT. A module is found by its name, or by
-   * one that only has more, or less, before it. Moments of the optimizer are left as they are.
-   * Errors: `source-unreadable` (a damaged file), `invalid-argument` (a tensor that is missing, too many or of another
-   * shape, another rank or alpha); nothing has changed then.
+   * Gives the adapter in use the numbers of such a folder, or of an .onnx_adapter file: of exportAdapter, or of PEFT. A
+   * module is found by its name, or by one that only has more, or less, before it. Moments of the optimizer are left as
+   * they are. Errors: `source-unreadable` (a damaged file), `invalid-argument` (a tensor that is missing, too many or
+   * of another shape, another rank or alpha); nothing has changed then.
    */
   loadAdapter(files: AdapterSources): Promise<void>;
-  /** Which there are, and which is in use: it trains, and is saved and exported. */
+  /** The adapters that there are, and the one in use: it trains, and is saved and exported. */
   readonly adapters: Adapters;
   /**
-   * Another adapter over the same base, with optimizer state of its own, of the ranks and alphas that the artifacts were
-   * made with. It begins as theirs did, adding nothing to the base, or with the numbers of such files as `loadAdapter`
-   * takes. Which is in use stays.
+   * Another adapter over the same base, with optimizer state of its own, of the ranks and alphas that the artifacts
+   * were made with. It begins as theirs did, adding nothing to the base, or with the numbers of such files as
+   * `loadAdapter` takes. Which is in use stays.
    * ```js
    * await session.addAdapter('work');
    * await session.useAdapter('work');
@@ -219,10 +219,10 @@ export class TrainingSession {
    * parameters, the average that `ema` kept, and accumulated gradients are dropped.
    *
    * null takes the base alone: what trains whole is as in the `checkpointState` that the session was made with. Weights
-   * by name, `{ me: 0.7, work: 0.3 }`, take a sum: to each weight W the sum of w · s · B A of the adapters is added, or,
-   * where that has a higher rank than there is room for, the nearest of that rank (PEFT's add_weighted_adapter with
-   * `svd`); what trains whole is moved by w times what each adapter has moved it. It is computed at the call, and adapters
-   * that learn later do not change it. Neither trains: `invalid-argument`.
+   * by name, `{ me: 0.7, work: 0.3 }`, take a sum: to each weight W the sum of w · s · B A of the adapters is added,
+   * or, where that has a higher rank than there is room for, the nearest of that rank (PEFT's add_weighted_adapter with
+   * `svd`); what trains whole is moved by w times what each adapter has moved it. It is computed at the call, and
+   * adapters that learn later do not change it. Neither trains: `invalid-argument`.
    *
    * Errors: `invalid-argument` (no such adapter, a weight that is not finite, a fit that is running).
    */
@@ -233,7 +233,7 @@ export class TrainingSession {
    * Finds the temperature by which scores are to be divided so that their softmax tells how often they are right (Guo
    * et al. 2017), on examples that were not learned. It changes no label; `predict(feeds, { probabilities: true })`
    * applies it. Kept as the property 'trainlet.calibration', so in checkpoints, and in the metadata of exported models.
-   * What trains on should be calibrated anew.
+   * A session that trains on should be calibrated anew.
    * ```js
    * const { temperature, before, after } = await session.calibrate(heldOut, { unknown: true });
    * const { labels } = await session.predict({ x }, { labels: true, threshold: true });
@@ -275,9 +275,9 @@ export class TrainingSession {
    * changed.
    */
   setParameterGroups(groups: readonly ParameterGroup[]): Promise<void>;
-  /** Of the shapes run last. */
+  /** The plan of the shapes run last. */
   getMemoryPlan(): Promise<MemoryPlan>;
-  /** As in an InferenceSession; 'eval' is also the graph that `predict` runs. Default: 'train'. */
+  /** The same as in an InferenceSession; 'eval' is also the graph that `predict` runs. Default: 'train'. */
   getGraphText(graph?: 'train' | 'eval'): Promise<string>;
   startProfiling(): Promise<void>;
   endProfiling(graph?: 'train' | 'eval'): Promise<NodeTimes>;

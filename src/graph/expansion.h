@@ -31,7 +31,8 @@ Value *expand_normalize(Expansion *c, Value *x, double epsilon);
 Value *expand_range(Expansion *c, Value *count);
 /* Before a session binds the graph, contents of an input that sizes follow from may be missing. */
 bool expand_is_early(const Expansion *c);
-/* The node as it is, by its infer: a clone with numbers expands it once the contents are computed (node_deferred_dim). */
+/* The node as it is, by its infer: a clone with numbers expands it once the contents are computed (node_deferred_dim).
+ * */
 Status expand_deferred(Expansion *c);
 static inline const Shape *expand_shape(const Expansion *c, int input) { return &c->node->in[input]->shape; }
 static inline Value *expand_in(const Expansion *c, int i) { return has_in(c->node, i) ? c->node->in[i] : NULL; }

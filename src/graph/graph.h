@@ -56,9 +56,8 @@ typedef struct Value {
   int item_count;
   bool absent; /* VALUE_SEQUENCE that stands for an empty optional */
   bool ahead;  /* VALUE_NODE whose data was computed while the graph was built (graph/known.h) */
-  bool
-      shape_constant; /* VALUE_CONSTANT whose contents an infer has read, such as the scales of a Resize: it must stay as it
-                   is */
+  /* VALUE_CONSTANT whose contents an infer has read, such as the scales of a Resize: it must stay as it is. */
+  bool shape_constant;
   /* Plan only. */
   bool in_state;      /* a root computed straight into the session's state, not into the arena */
   struct Value *root; /* the value that owns the bytes: itself unless it is a view or written in place */
@@ -141,10 +140,10 @@ struct Node {
   int version;          /* the op's since-version in force: the highest of op->since that is ≤ the graph's opset */
   int stream;           /* of random numbers: the node's number in the graph that was read, the same in every clone */
   size_t scratch_bytes; /* set by infer when shapes are numbers: bytes wanted during run */
-  Node *
-      expanded_from; /* the node that this one is a part of, where others make that up (Op.expand); else NULL. No run reads
-                  it, nor what follows (NODE_RUN_BYTES) */
-  bool stretches;    /* of two dims that met in a broadcast as different symbols, either may turn out to be 1 */
+  /* The node that this one is a part of, where others make that up (Op.expand); else NULL. No run reads it, nor what
+   * follows (NODE_RUN_BYTES). */
+  Node *expanded_from;
+  bool stretches;     /* of two dims that met in a broadcast as different symbols, either may turn out to be 1 */
   const char *module; /* that it was in, as its exporter says; else NULL */
   bool in_training;   /* a BatchNormalization of which its exporter says so */
   Attr *attrs;

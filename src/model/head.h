@@ -17,7 +17,8 @@ typedef struct HeadOptions {
  * weight and its bias. */
 #define CLASSES_KEY "trainlet.classes"
 #define HEAD_KEY "trainlet.head"
-/* Also a session's property, which goes before: a JSON object of what js/session/calibration.js has found of its scores. */
+/* Also a session's property, which goes before: a JSON object of what js/session/calibration.js has found of its
+ * scores. */
 #define CALIBRATION_KEY "trainlet.calibration"
 
 /* Changes the model g: the scores are its only output, what only the old outputs needed is gone. The names of the new

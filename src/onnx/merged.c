@@ -1,8 +1,8 @@
 /* Merged: values that PyTorch's exporter by dynamo computes once for several layers, because these began equal, as the
  * copies of nn.TransformerDecoder, which all read the same memory. Each layer has its own again, of its own parameters.
  *
- *   layers.0.attn   y ─ MatMul layers.0.attn.k.weight ─┬─▶ MatMul        ─▶   y ─ MatMul layers.0.attn.k.weight ──▶ MatMul
- *   layers.1.attn                                      └─▶ MatMul             y ─ MatMul layers.1.attn.k.weight ──▶ MatMul
+ *   layers.0.attn   y ─ MatMul layers.0.attn.k.weight ─┬─▶ MatMul     ─▶  y ─ MatMul layers.0.attn.k.weight ─▶ MatMul
+ *   layers.1.attn                                      └─▶ MatMul         y ─ MatMul layers.1.attn.k.weight ─▶ MatMul
  */
 #include <ctype.h>
 #include <string.h>
@@ -81,7 +81,8 @@ static bool is_uniform(const Value *v) {
   return x && (bytes <= step || memcmp(x, x + step, bytes - step) == 0);
 }
 
-/* A part of a parameter has no notes: of several zeros or ones it reads the first, but its readers are in one module. */
+/* A part of a parameter has no notes: of several zeros or ones it reads the first, but its readers are in one module.
+ * */
 static Status restore_parameter(OnnxReader *r, Node *n) {
   for (int k = 0; !n->module && k < n->in_count; k++) {
     bool merged = n->in[k] && n->in[k]->initializer && is_uniform(n->in[k]);

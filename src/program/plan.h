@@ -22,8 +22,8 @@ typedef struct Program {
   size_t lower_bound_bytes; /* largest sum of bytes alive at one step: no placement can need less */
   int peak_step;            /* where that is */
   void *base;               /* where it was resolved last; NULL before */
-  Value **
-      fetched; /* set by program/program_cache.c: what was asked for, where a sequence stands for its items; NULL from plan */
+  /* Set by program/program_cache.c: the values asked for, where a sequence stands for its items; NULL from plan. */
+  Value **fetched;
   const Node **losses; /* set by program/program_cache.c, too: those over labels (program/loss.h) */
   int loss_count;
   Node *yield;    /* the YieldOp, at which gradients come from outside; NULL where there is none */

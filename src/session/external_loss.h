@@ -1,5 +1,5 @@
-/* ExternalLoss: forward runs that stop at the training graph's YieldOp, and backward runs that go on with gradients from
- * outside.
+/* ExternalLoss: forward runs that stop at the training graph's YieldOp, and backward runs that go on with gradients
+ * from outside.
  *
  *   feeds ─▶ forward ─▶ outputs ┄┄ the caller's loss ┄┄▶ gradients ─▶ backward ─▶ the state's gradients
  *               │                                                      ▲     └──▶ gradients towards inputs

@@ -93,9 +93,9 @@ typedef struct StateRange {
 } StateRange;
 /* The one that begins at parameter i or later; gives the parameter after it, 0 when there is none left. */
 int state_next_range(const State *s, int i, StateRange *out);
-/* One step of the optimizer over all of them (session/optimize.c). STATUS_NON_FINITE_LOSS where a gradient is not finite,
- * or a value or moment would no longer be; then nothing has changed. `norm` is set to that of all gradients, before
- * they are clipped. */
+/* One step of the optimizer over all of them (session/optimize.c). STATUS_NON_FINITE_LOSS where a gradient is not
+ * finite, or a value or moment would no longer be; then nothing has changed. `norm` is set to that of all gradients,
+ * before they are clipped. */
 Status state_optimize(State *s, const Optimizer *o, float lr, double *norm, Error *error);
 /* Running statistics are written during the forward pass: these keep a copy, and restore it if the loss turns out not
  * to be finite, or if the runs whose gradients were being accumulated are given up. */

@@ -36,7 +36,8 @@ const training = (entry, make) => `
 import { generateArtifacts, Tensor, TrainingSession } from '${entry}';
 try {
   const session = await TrainingSession.create(${make});
-  const feeds = { input: new Tensor('float32', new Float32Array(160).fill(0.5), [8, 20]), labels: new Tensor('int64', [0, 1, 2, 3, 4, 0, 1, 2]) };
+  const labelled = new Tensor('int64', [0, 1, 2, 3, 4, 0, 1, 2]);
+  const feeds = { input: new Tensor('float32', new Float32Array(160).fill(0.5), [8, 20]), labels: labelled };
   const { loss } = await session.step(feeds);
   const { input, labels } = feeds;
   const augment = [{ type: 'scale', by: 0.01 }];

@@ -1,5 +1,5 @@
-/* The bytes of compact files, version 1, as docs/guides/compact.md describes them: a file is written as these bytes, and
- * these bytes are read as what was written. With another piece the file is refused or read as the page says. */
+/* The bytes of compact files, version 1, as docs/guides/compact.md describes them: a file is written as these bytes,
+ * and these bytes are read as what was written. With another piece the file is refused or read as the page says. */
 #include <stdlib.h>
 #include <string.h>
 

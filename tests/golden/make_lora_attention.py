@@ -1,10 +1,11 @@
-"""Writes lora_attention/: small models in which several weights belong to one module, or one weight to several layers, as both of PyTorch's
-exporters and Keras' write them, and how PEFT trains adapters of those that it can adapt.
+"""Writes lora_attention/: small models in which several weights belong to one module, or one weight to several
+layers, as both of PyTorch's exporters and Keras' write them, and how PEFT trains adapters of those that it can adapt.
 
-lora_attention.json has of each model the exports, the inputs, and for PEFT's: the options, and the losses of three steps. first/ and last/ are PEFT's
-folders before and after them.
+lora_attention.json has of each model the exports, the inputs, and for PEFT's: the options, and the losses of three
+steps. first/ and last/ are PEFT's folders before and after them.
 
-Run by hand, in the environment of make_lora.py with keras beside it: build/venv/bin/python tests/golden/make_lora_attention.py
+Run by hand, in the environment of make_lora.py with keras beside it:
+build/venv/bin/python tests/golden/make_lora_attention.py
 """
 import json
 import os

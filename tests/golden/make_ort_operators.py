@@ -1,5 +1,5 @@
-"""Prints rows of js/formats/ort-operators.js: by what ONNX Runtime finds its kernels. Run by hand, first where onnxruntime is,
-then where onnxruntime-training 1.19.2 is, which tells of the operators that only it has:
+"""Prints rows of js/formats/ort-operators.js: by what ONNX Runtime finds its kernels. Run by hand, first where
+onnxruntime is, then where onnxruntime-training 1.19.2 is, which tells of the operators that only it has:
 
     build/test/test_harness --dump cases.json
     python3 tests/golden/make_ort_operators.py cases.json > inference.txt

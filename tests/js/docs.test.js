@@ -112,7 +112,9 @@ for (const page of PAGES) {
   });
 }
 
-/** GitHub's anchors of a page: its headings in lower case, spaces as hyphens, without punctuation. @param {string} page */
+/**
+ * GitHub's anchors of a page: its headings in lower case, spaces as hyphens, without punctuation. @param {string} page
+ */
 const anchorsOf = (page) =>
   [...read(page).matchAll(/^#+ (.+)$/gm)].map(([, heading]) =>
     heading

@@ -60,7 +60,7 @@ beforeEach(() => {
 });
 const run = async (options = {}, given = points, model = mlp) =>
   await fineTune(model, given, { engine, epochs: 1, ...options });
-/** What the engine is asked for by generateArtifacts: each setting, those that come several times as arrays. */
+/** The settings that generateArtifacts gives to the engine: each setting, those that come several times as arrays. */
 function settings() {
   /** @type {Record<string, string | string[]>} */
   const all = {};

@@ -1,4 +1,6 @@
-/** README's first example runs as it is pasted, in a fresh folder with the packed package; the model in it is this one. */
+/**
+ * README's first example runs as it is pasted, in a fresh folder with the packed package; the model in it is this one.
+ */
 
 import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
@@ -17,7 +19,9 @@ const HIDDEN = 8;
 const few = (seed, count) =>
   Float32Array.from({ length: count }, (_, i) => Math.round(64 * batchUnit(seed, i) - 32) / 32);
 
-/** point (N, 2) ─ Gemm ─ Relu ─ Gemm ─▶ scores (N, 2), in as few bytes as it takes; `last` makes the scores of `raw`. */
+/**
+ * point (N, 2) ─ Gemm ─ Relu ─ Gemm ─▶ scores (N, 2), in as few bytes as it takes; `last` makes the scores of `raw`.
+ */
 function model(last) {
   const weights = { A: [2, HIDDEN], B: [HIDDEN, 2] };
   const graph = message(

@@ -1,4 +1,6 @@
-/** docs/guides/samples.md: its program runs as pasted and prints what its comments say; its shorter examples run too. */
+/**
+ * docs/guides/samples.md: its program runs as pasted and prints what its comments say; its shorter examples run too.
+ */
 
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';

@@ -1,6 +1,6 @@
 /**
- * Features of a build beside operators, passes, optimizers and losses (features.json, which the build from source reads,
- * too). A call or part that belongs to no feature is always kept.
+ * Features of a build beside operators, passes, optimizers and losses (features.json, which the build from source
+ * reads, too). A call or part that belongs to no feature is always kept.
  */
 
 import { readFileSync } from 'node:fs';
