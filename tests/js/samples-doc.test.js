@@ -28,7 +28,8 @@ test('the examples of a picture and a sound', async () => {
   const photo = { data: new Uint8ClampedArray(4 * 300 * 200), width: 300, height: 200 };
   assert.deepEqual((await made(picture, photo)).dims, [1, 3, 224, 224]);
   assert.deepEqual((await made(sound, new Float32Array(9000))).dims, [1, 40, 81]);
-  const typesOf = (subject) => readFile(path.join(ROOT, `js/types/${subject}.d.ts`), 'utf8');
+  const typesOf = async (subject) =>
+    (await readFile(path.join(ROOT, `js/types/${subject}.d.ts`), 'utf8')).replace(/^ +\* {5}/gm, '');
   const [tensor, fit] = await Promise.all(['tensor', 'fit'].map(typesOf));
   for (const code of [picture, sound]) assert.ok(tensor.includes(code.trim()), 'the same example is beside the method');
   assert.ok(fit.includes(augmentation.trim()), 'the same example is beside the option');
