@@ -8,9 +8,8 @@ import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'nod
 import { basename, dirname, join, relative } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { build } from 'esbuild';
-import { ENGINES } from '../wasm/tools.mjs';
+import { ENGINES, root } from './programs.mjs';
 
-const root = fileURLToPath(new URL('..', import.meta.url));
 /** Its modules are one chunk: a page loads all of them before it has a session. */
 const PAGE = 'js/index.js';
 const GROUPS = [PAGE, 'js/session/methods.js'];

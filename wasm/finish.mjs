@@ -10,7 +10,7 @@ import { joinSegments } from '../js/cli/shrink/segments.js';
 import { SECTION, sectionsOf, withSections } from '../js/cli/shrink/wasm-file.js';
 import { layoutOf } from './layout.mjs';
 import { withoutPlaces, withPlaces } from './order.mjs';
-import { root, run, runMain, say } from './tools.mjs';
+import { root, run, runMain, say } from '../tools/programs.mjs';
 
 const FEATURES =
   'simd relaxed-simd bulk-memory bulk-memory-opt nontrapping-float-to-int sign-ext mutable-globals threads'.split(' ');

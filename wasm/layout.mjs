@@ -4,7 +4,7 @@
 // https://github.com/WebAssembly/tool-conventions/blob/main/Linking.md
 
 import { Reader, SECTION, sectionsOf } from '../js/cli/shrink/wasm-file.js';
-import { Failure } from './tools.mjs';
+import { Failure } from '../tools/programs.mjs';
 
 const SYMBOLS = 8;
 const DATA_SYMBOL = 1;

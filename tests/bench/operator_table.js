@@ -1,7 +1,7 @@
 // The figures of the benchmark of operators as lines of text, and as docs/measured/operator-speed.md or, of backward
 // passes, docs/measured/gradient-speed.md. A page has a section for each place; a row stays until it is measured again.
 
-import { wrapped } from '../../wasm/exports.mjs';
+import { wrapped } from '../../tools/exports.mjs';
 import { disagrees, SIZES } from './operator_measure.js';
 
 const LEAST = 0.83;

@@ -2,7 +2,7 @@
 
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { root } from '../../wasm/tools.mjs';
+import { root } from '../../tools/programs.mjs';
 
 const PAPER = {
   style: { background: 'white', 'font-family': 'system-ui, sans-serif', 'font-size': '12px' },

@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
-import { root } from '../../wasm/tools.mjs';
+import { root } from '../../tools/programs.mjs';
 import { BESIDE_FOLDER } from './contenders/trainlet.js';
 import { CONTENDERS, isOurs, LIMITS } from './contenders.js';
 import { installPeers } from './install.js';

@@ -4,7 +4,7 @@
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { brotliCompressSync } from 'node:zlib';
-import { root } from '../../wasm/tools.mjs';
+import { root } from '../../tools/programs.mjs';
 import { loadedAtFirst } from '../sizes/javascript.js';
 
 const modules = (path) => join(root, 'tests/bench/node_modules', path);

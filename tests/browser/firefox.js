@@ -4,7 +4,7 @@ import { spawn } from 'node:child_process';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { findFirefox } from '../../wasm/tools.mjs';
+import { findFirefox } from '../../tools/programs.mjs';
 
 /** What a new profile of Firefox would fetch or ask, switched off. */
 const QUIET = {

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
-import { root } from '../../wasm/tools.mjs';
+import { root } from '../../tools/programs.mjs';
 import { openSite } from './site.js';
 
 const { greedy } = JSON.parse(readFileSync(join(root, 'tests/golden/generate.json'), 'utf8'));

@@ -5,7 +5,7 @@ import { spawn, spawnSync } from 'node:child_process';
 import { existsSync, mkdirSync, readdirSync } from 'node:fs';
 import { dirname, join, relative } from 'node:path';
 import { parseArgs } from 'node:util';
-import { Failure, findProgram, remove, root, run, runMain, say } from '../../wasm/tools.mjs';
+import { Failure, findProgram, remove, root, run, runMain, say } from '../../tools/programs.mjs';
 import { makeSeeds } from '../fuzz/seeds.js';
 
 const HELP = `npm run coverage -- [options]
@@ -51,7 +51,7 @@ function program(name) {
   const path = findProgram(`${name}-19`, name);
   if (!path)
     throw new Failure(
-      `Coverage needs clang and LLVM's tools, ${name} is missing (Debian: clang-19, llvm-19): run 'node wasm/setup.mjs --test'.`,
+      `Coverage needs clang and LLVM's tools, ${name} is missing (Debian: clang-19, llvm-19): run 'node tools/setup.mjs --test'.`,
     );
   return path;
 }

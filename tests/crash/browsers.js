@@ -2,7 +2,7 @@
 // children.
 import { spawn } from 'node:child_process';
 import { mkdirSync } from 'node:fs';
-import { findChromium, findFirefox } from '../../wasm/tools.mjs';
+import { findChromium, findFirefox } from '../../tools/programs.mjs';
 import { writePreferences } from '../browser/firefox.js';
 
 const CHROMIUM = [

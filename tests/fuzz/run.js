@@ -4,7 +4,7 @@ import { spawn } from 'node:child_process';
 import { copyFileSync, existsSync, mkdirSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
-import { Failure, findProgram, root, run, runMain, say } from '../../wasm/tools.mjs';
+import { Failure, findProgram, root, run, runMain, say } from '../../tools/programs.mjs';
 import { makeSeeds } from './seeds.js';
 
 const HELP = `npm run fuzz -- [options]
@@ -82,7 +82,7 @@ function build(kind, { m32, bare }) {
   const clang = findProgram('clang-19', 'clang');
   if (!clang)
     throw new Failure(
-      "The fuzz targets need clang and its libFuzzer (Debian: clang-19, libclang-rt-19-dev, with --m32 g++-multilib): run 'node wasm/setup.mjs --test'.",
+      "The fuzz targets need clang and its libFuzzer (Debian: clang-19, libclang-rt-19-dev, with --m32 g++-multilib): run 'node tools/setup.mjs --test'.",
     );
   if (!existsSync(join(folder, 'build.ninja'))) {
     const options = [

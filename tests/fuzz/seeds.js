@@ -5,7 +5,7 @@ import { createHash } from 'node:crypto';
 import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { compactArtifacts, generateArtifacts, TrainingSession } from '../../js/index.js';
-import { remove, root } from '../../wasm/tools.mjs';
+import { remove, root } from '../../tools/programs.mjs';
 import { packedCases } from '../onnx/packed.js';
 
 const CASES = '/usr/share/libonnx-testdata/data';

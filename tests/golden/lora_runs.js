@@ -3,7 +3,7 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { generateArtifacts, Tensor, TrainingSession } from '../../js/index.js';
-import { root } from '../../wasm/tools.mjs';
+import { root } from '../../tools/programs.mjs';
 
 const HERE = { worker: false, threads: 1 };
 const FOLDER = join(root, 'tests/golden/lora');

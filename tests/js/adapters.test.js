@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { test } from 'node:test';
 import { sumOfRank } from '../../js/adapters/sum.js';
 import { compactArtifacts, generateArtifacts, Tensor, TrainingSession } from '../../js/index.js';
-import { root } from '../../wasm/tools.mjs';
+import { root } from '../../tools/programs.mjs';
 import { batchOf, configOf, folderOf, prefixOf, sessionOf } from '../golden/lora_runs.js';
 
 const HERE = { worker: false, threads: 1 };

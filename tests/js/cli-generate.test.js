@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { after, test } from 'node:test';
 import { Tokenizer } from '@huggingface/tokenizers';
-import { root } from '../../wasm/tools.mjs';
+import { root } from '../../tools/programs.mjs';
 import { run, runIn } from './run-cli.js';
 
 const folder = mkdtempSync(path.join(tmpdir(), 'trainlet-generate-'));

@@ -5,7 +5,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { generateArtifacts, Tensor, TrainingSession } from '../../js/index.js';
-import { root } from '../../wasm/tools.mjs';
+import { root } from '../../tools/programs.mjs';
 
 const HERE = { worker: false, threads: 1 };
 const ARRAYS = { float32: Float32Array, int64: BigInt64Array };

@@ -7,7 +7,7 @@ import { readFileSync } from 'node:fs';
 import { test } from 'node:test';
 import { Core } from '../../js/engine/core.js';
 import { PAGES_MAX } from '../../js/engine/engine.js';
-import { ENGINES } from '../../wasm/tools.mjs';
+import { ENGINES } from '../../tools/programs.mjs';
 
 const CONSTANTS = {
   version: '0',

@@ -7,7 +7,7 @@ import path from 'node:path';
 import { test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { COMMANDS } from '../../js/cli/commands.js';
-import { pageOfExports } from '../../wasm/exports.mjs';
+import { pageOfExports } from '../../tools/exports.mjs';
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url));
 const PAGES = [

@@ -6,7 +6,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { fineTune, generateArtifacts, InferenceSession, Tensor, TrainingSession } from '../../js/index.js';
-import { root } from '../../wasm/tools.mjs';
+import { root } from '../../tools/programs.mjs';
 import { attribute, info, message, node, tensor } from '../bench/models/onnx_file.js';
 
 const HERE = { worker: false, threads: 1 };

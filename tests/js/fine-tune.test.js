@@ -9,7 +9,7 @@ import { before, test } from 'node:test';
 import { SharedFeatures } from '../../js/fine-tune/shared-features.js';
 import { fineTune, generateArtifacts, parametersOf, SampleStore, Tensor, TrainingSession } from '../../js/index.js';
 import { TrainingSession as Session } from '../../js/session/training.js';
-import { root } from '../../wasm/tools.mjs';
+import { root } from '../../tools/programs.mjs';
 import { golden } from './clusters.js';
 import { accuracyOf, DIGITS, foreign, pick, readerOfDigits } from './hands.js';
 

@@ -6,7 +6,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { generateArtifacts, parametersOf, Tensor, TrainingSession } from '../../js/index.js';
-import { root } from '../../wasm/tools.mjs';
+import { root } from '../../tools/programs.mjs';
 import { onnxFile } from '../bench/models/onnx_file.js';
 
 const HERE = { worker: false, threads: 1 };

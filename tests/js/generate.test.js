@@ -7,7 +7,7 @@ import { test } from 'node:test';
 import { generate, generateArtifacts, InferenceSession, packText, Tensor, TrainingSession } from '../../js/index.js';
 import { padded } from '../../js/text/generate.js';
 import { probabilities } from '../../js/text/sampling.js';
-import { root } from '../../wasm/tools.mjs';
+import { root } from '../../tools/programs.mjs';
 import { attribute, info, message, node, tensor } from '../bench/models/onnx_file.js';
 
 const HERE = { worker: false, threads: 1 };

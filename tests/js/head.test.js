@@ -6,7 +6,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { generateArtifacts, InferenceSession, Tensor, TrainingSession } from '../../js/index.js';
-import { root } from '../../wasm/tools.mjs';
+import { root } from '../../tools/programs.mjs';
 
 const HERE = { worker: false, threads: 1 };
 const CLASSES = ['circle', 'square', '♥ "heart"'];

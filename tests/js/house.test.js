@@ -9,7 +9,7 @@ import path from 'node:path';
 import { test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import * as trainlet from '../../js/index.js';
-import { ENGINES } from '../../wasm/tools.mjs';
+import { ENGINES } from '../../tools/programs.mjs';
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url));
 const BUILT_WORKER = path.join('js', 'engine', 'worker.js'); // of files that are looked at themselves

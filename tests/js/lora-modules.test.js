@@ -7,7 +7,7 @@ import { test } from 'node:test';
 import ort from 'onnxruntime-web-1.30';
 import { readSafetensors } from '../../js/formats/safetensors.js';
 import { generateArtifacts, Tensor, TrainingSession, TrainletError } from '../../js/index.js';
-import { root } from '../../wasm/tools.mjs';
+import { root } from '../../tools/programs.mjs';
 
 const HERE = { worker: false, threads: 1 };
 const TENSORS = 'adapter_model.safetensors';

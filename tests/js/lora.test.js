@@ -16,7 +16,7 @@ import {
   TrainingSession,
   TrainletError,
 } from '../../js/index.js';
-import { root } from '../../wasm/tools.mjs';
+import { root } from '../../tools/programs.mjs';
 import { gpt } from '../bench/models/networks.js';
 import { attribute, info, message, tensor } from '../bench/models/onnx_file.js';
 import { batchOf, configOf, folderOf, prefixOf, runs, sessionOf } from '../golden/lora_runs.js';

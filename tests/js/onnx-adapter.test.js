@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { test } from 'node:test';
 import { readOnnxAdapter, writeOnnxAdapter } from '../../js/adapters/onnx.js';
 import { generateArtifacts, TrainingSession } from '../../js/index.js';
-import { root } from '../../wasm/tools.mjs';
+import { root } from '../../tools/programs.mjs';
 
 const HERE = { worker: false, threads: 1 };
 const FILE = 'adapter.onnx_adapter';

@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import { test } from 'node:test';
 import ort from 'onnxruntime-web-1.30';
 import { compactArtifacts, generateArtifacts, Tensor, TrainingSession } from '../../js/index.js';
-import { root } from '../../wasm/tools.mjs';
+import { root } from '../../tools/programs.mjs';
 import { attribute, info, message, node, tensor, weight } from '../bench/models/onnx_file.js';
 import { batchOf, configOf, folderOf, sessionOf } from '../golden/lora_runs.js';
 

@@ -10,7 +10,7 @@ import { test } from 'node:test';
 import { bind, pack } from '../../js/base/tensor.js';
 import { Core } from '../../js/engine/core.js';
 import { generateArtifacts, InferenceSession, Tensor, TrainingSession } from '../../js/index.js';
-import { ENGINES } from '../../wasm/tools.mjs';
+import { ENGINES } from '../../tools/programs.mjs';
 import { examples } from './fake-engine.js';
 import { RANDOM_MODEL, randomFeeds, slowFeeds, slowInput, slowModel } from './slow-models.js';
 import { STRING_BOMBS } from './string-bombs.js';

@@ -5,7 +5,7 @@ import { createReadStream, existsSync, mkdtempSync, readdirSync, readFileSync, r
 import { loadavg, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
-import { root, runMain } from '../../wasm/tools.mjs';
+import { root, runMain } from '../../tools/programs.mjs';
 import { openRepository } from '../browser/repository.js';
 import { OPTIONS } from '../browser/visitor.js';
 

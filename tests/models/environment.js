@@ -3,7 +3,7 @@
 import { spawnSync } from 'node:child_process';
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { Failure, root, say } from '../../wasm/tools.mjs';
+import { Failure, root, say } from '../../tools/programs.mjs';
 
 const here = join(root, 'tests/models');
 export const python = join(root, 'build/models-venv/bin/python');

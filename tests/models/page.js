@@ -1,7 +1,7 @@
 // docs/measured/models.md, from what check.js found of each model.
 
 import { writeFileSync } from 'node:fs';
-import { wrapped } from '../../wasm/exports.mjs';
+import { wrapped } from '../../tools/exports.mjs';
 import { architectureOf, CLOSE, outcomeOf } from './outcome.js';
 import { isFolded, isWarned, reasonOf } from './reasons.js';
 

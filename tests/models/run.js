@@ -5,7 +5,7 @@
 
 import { existsSync, mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { Failure, root, runMain, say } from '../../wasm/tools.mjs';
+import { Failure, root, runMain, say } from '../../tools/programs.mjs';
 import { python, run, setUp } from './environment.js';
 import { writePage } from './page.js';
 import { reasonOf } from './reasons.js';

@@ -7,7 +7,7 @@ import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { transformSync } from 'esbuild';
-import { Failure, findProgram, root, run, runMain, say } from '../../wasm/tools.mjs';
+import { Failure, findProgram, root, run, runMain, say } from '../../tools/programs.mjs';
 import { changesOf } from './changes.js';
 
 const HELP = `npm run mutants:files -- [options] [part of a file's name …]

@@ -3,7 +3,7 @@
 import { execFileSync } from 'node:child_process';
 import { readdirSync, rmSync } from 'node:fs';
 import { join, relative } from 'node:path';
-import { root } from '../../wasm/tools.mjs';
+import { root } from '../../tools/programs.mjs';
 
 const COUNTED = /^src\/(?:ops|kernels)\/|^src\/graph\/(?:backward|compose|dims|emit|second_output|strings)\.c$/;
 

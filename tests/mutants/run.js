@@ -5,7 +5,7 @@ import { createHash } from 'node:crypto';
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import { parseArgs } from 'node:util';
-import { Failure, findProgram, root, run, runMain, say } from '../../wasm/tools.mjs';
+import { Failure, findProgram, root, run, runMain, say } from '../../tools/programs.mjs';
 import { gradientLines } from './lines.js';
 import { functionsOf, mutantsOf, withoutComments } from './mutate.js';
 

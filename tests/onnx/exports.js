@@ -6,7 +6,7 @@
 import { readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { generateArtifacts, Tensor, TrainingSession } from '../../js/index.js';
-import { Failure, root, runMain, say } from '../../wasm/tools.mjs';
+import { Failure, root, runMain, say } from '../../tools/programs.mjs';
 import { python, run, setUp } from '../models/environment.js';
 
 const HERE = { worker: false, threads: 1 };

@@ -11,7 +11,7 @@ import { Build, shrink } from '../../js/cli/shrink/shrink.js';
 import { tryOut } from '../../js/cli/shrink/trial.js';
 import { packConstants } from '../../js/engine/options.js';
 import { compactArtifacts, generateArtifacts } from '../../js/index.js';
-import { root } from '../../wasm/tools.mjs';
+import { root } from '../../tools/programs.mjs';
 import { task, taskNames } from '../bench/tasks.js';
 import { MODELS, shipped } from '../js/real-models.js';
 

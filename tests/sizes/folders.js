@@ -2,7 +2,7 @@
 
 import { readdirSync, readFileSync } from 'node:fs';
 import { dirname, join, relative } from 'node:path';
-import { root } from '../../wasm/tools.mjs';
+import { root } from '../../tools/programs.mjs';
 
 /** A definition or declaration begins in the first column. */
 const NAMED = /^\w[\w \t*]*?\b(\w+)\(/gm;

@@ -3,7 +3,7 @@
 import { join } from 'node:path';
 import { build } from 'esbuild';
 import { buildDist } from '../../tools/dist.mjs';
-import { root } from '../../wasm/tools.mjs';
+import { root } from '../../tools/programs.mjs';
 
 let building;
 /** dist/ as it is to be now. @returns {Promise<Map<string, Uint8Array>>} */

@@ -5,7 +5,7 @@ import { execFileSync } from 'node:child_process';
 import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { basename, join } from 'node:path';
-import { ENGINES, root } from '../../wasm/tools.mjs';
+import { ENGINES, root } from '../../tools/programs.mjs';
 import { built, loadedAtFirst, loadedInAll, withoutBundler } from './javascript.js';
 import { functionSizes } from './wasm-functions.js';
 

@@ -3,7 +3,7 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { brotliCompressSync, gzipSync } from 'node:zlib';
-import { root } from '../../wasm/tools.mjs';
+import { root } from '../../tools/programs.mjs';
 
 export const TABLE = join(root, 'tests/sizes/table.json');
 export const readTable = () => JSON.parse(readFileSync(TABLE, 'utf8'));

@@ -5,7 +5,7 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
-import { root } from '../../../wasm/tools.mjs';
+import { root } from '../../../tools/programs.mjs';
 import { domainAndName } from '../operator_model.js';
 import { PYTHON } from '../places/native.js';
 

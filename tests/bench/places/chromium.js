@@ -1,7 +1,7 @@
 // Contenders in headless Chromium: each in a worker of a page of a browser of its own, so that its processes are known.
 
 import { chromium } from 'playwright-core';
-import { findChromium } from '../../../wasm/tools.mjs';
+import { findChromium } from '../../../tools/programs.mjs';
 import { openRepository } from '../../browser/repository.js';
 import { processorMs, residentBytes } from './process.js';
 

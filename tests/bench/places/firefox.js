@@ -4,7 +4,7 @@
 
 import { execFileSync } from 'node:child_process';
 import { readdirSync, readFileSync } from 'node:fs';
-import { findFirefox } from '../../../wasm/tools.mjs';
+import { findFirefox } from '../../../tools/programs.mjs';
 import { startFirefox } from '../../browser/firefox.js';
 import { openRepository } from '../../browser/repository.js';
 import { processorMs, residentBytes } from './process.js';

@@ -5,7 +5,7 @@ import { execFileSync, spawn, spawnSync } from 'node:child_process';
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
-import { root } from '../../../wasm/tools.mjs';
+import { root } from '../../../tools/programs.mjs';
 import { artifactsOf } from '../contenders/trainlet.js';
 import { TYPES } from '../models/onnx_file.js';
 import { task } from '../tasks.js';

@@ -3,7 +3,7 @@
 import { execFileSync } from 'node:child_process';
 import { setFlagsFromString } from 'node:v8';
 import { chromium } from 'playwright-core';
-import { findChromium, findFirefox } from '../../../wasm/tools.mjs';
+import { findChromium, findFirefox } from '../../../tools/programs.mjs';
 import { startFirefox } from '../../browser/firefox.js';
 import { openRepository } from '../../browser/repository.js';
 import { openTorch } from '../contenders/torch_gradients.js';

@@ -7,7 +7,7 @@ import { execFileSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { Failure, findChromium, root } from '../../../wasm/tools.mjs';
+import { Failure, findChromium, root } from '../../../tools/programs.mjs';
 
 export const FOLDER = join(root, 'build/pictures');
 export const SIDE = 96;

@@ -6,7 +6,7 @@ import { execFileSync } from 'node:child_process';
 import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { gunzipSync } from 'node:zlib';
-import { root } from '../../../wasm/tools.mjs';
+import { root } from '../../../tools/programs.mjs';
 
 export const FOLDER = join(root, 'build/writer');
 const PACKAGES = ['debian-reference-en', 'developers-reference', 'fortunes', 'manpages'];

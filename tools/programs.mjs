@@ -1,5 +1,5 @@
-// Where the set-up and the build find programs, and how they run them; only Node's own modules, for nothing else is
-// there yet.
+// Finds and runs the programs that set-up, build and tests need. Set-up runs before anything is installed, so this
+// file imports only Node's own modules.
 
 import { spawnSync } from 'node:child_process';
 import { accessSync, closeSync, constants, mkdirSync, openSync, readFileSync, rmSync, statSync } from 'node:fs';

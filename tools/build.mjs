@@ -5,8 +5,8 @@ import { copyFileSync, existsSync, readFileSync, realpathSync, writeFileSync } f
 import { basename, dirname, join } from 'node:path';
 import { brotliCompressSync } from 'node:zlib';
 import { buildSync } from 'esbuild';
-import { buildDist } from '../tools/dist.mjs';
-import { changedAt, ENGINES, Failure, findProgram, remove, root, run, runMain, say } from './tools.mjs';
+import { buildDist } from './dist.mjs';
+import { changedAt, ENGINES, Failure, findProgram, remove, root, run, runMain, say } from './programs.mjs';
 
 const FILES = ENGINES.map((name) => `js/engine/${name}`);
 

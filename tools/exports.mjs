@@ -1,10 +1,10 @@
-// Prints the exports of abi.c into README.md: each with its signature in the words of the boundary, and what it does.
-// That is the comment above it in abi.c or, without one, the comment of the function of src/trainlet.h that it calls.
+// Prints the exports of wasm/abi.c into wasm/README.md: each with its signature in the words of the boundary, and its
+// meaning: the comment above it in abi.c or, without one, the comment of the function of src/trainlet.h that it calls.
 
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { Failure, root, runMain } from './tools.mjs';
+import { Failure, root, runMain } from './programs.mjs';
 
 const COLUMNS = 120;
 const MARKS = ['<!-- from abi.c, by npm run docs:exports -->', '<!-- the end of what is from abi.c -->'];

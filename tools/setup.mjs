@@ -1,9 +1,8 @@
 // Sets a fresh clone up: npm packages, build tools (installed on Debian and Ubuntu as root), the protobuf-c runtime's
 // source.
 //
-// Every step looks first whether its work is done already, so a second run takes milliseconds. `--test` adds what only
-// the
-// tests need. Set-up runs before anything is installed and so uses nothing but Node's own modules.
+// Each step checks first whether its work is done already, so a second run takes milliseconds. `--test` adds what only
+// the tests need. Set-up runs before anything is installed, so it imports only Node's own modules.
 
 import { copyFileSync, existsSync, mkdirSync, readdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -19,7 +18,7 @@ import {
   runMain,
   say,
   succeeds,
-} from './tools.mjs';
+} from './programs.mjs';
 
 /** The programs we call, and the Debian packages that bring them. */
 const BUILD_TOOLS = [
@@ -140,8 +139,7 @@ function howToInstall(tools) {
   return `Not found in the PATH: ${names}. Install it and start again (Debian, Ubuntu: sudo apt-get install ${packages})${browser}.`;
 }
 
-// ── The protobuf-c runtime: one .c and one .h, from the source package of the very distribution whose protoc-c we call
-// ──
+// ── The protobuf-c runtime: one .c and one .h, from the source package of the distribution whose protoc-c we call ──
 
 function fetchProtobufC() {
   const target = join(root, 'build/third_party/protobuf-c');

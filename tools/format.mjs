@@ -4,7 +4,7 @@
 import { spawnSync } from 'node:child_process';
 import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
-import { Failure, findProgram, root, runMain, say } from './tools.mjs';
+import { Failure, findProgram, root, runMain, say } from './programs.mjs';
 
 const FOLDERS = ['src', 'wasm', 'tests', 'examples'];
 
