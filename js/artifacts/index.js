@@ -5,13 +5,14 @@
 
 import { onDemand } from '../base/lazy.js';
 
-const body = () => import('./generate.js');
+const model = () => import('../session/model.js');
 
-/** @type {typeof import('./generate.js').generateArtifacts} */
-export const generateArtifacts = async (...args) => await onDemand(body, 'generateArtifacts', args);
-/** @type {typeof import('./generate.js').parametersOf} */
-export const parametersOf = async (...args) => await onDemand(body, 'parametersOf', args);
-/** @type {typeof import('./generate.js').planMemory} */
-export const planMemory = async (...args) => await onDemand(body, 'planMemory', args);
-/** @type {typeof import('./generate.js').compactArtifacts} */
-export const compactArtifacts = async (...args) => await onDemand(body, 'compactArtifacts', args);
+/** @type {typeof import('../session/model.js').generateArtifacts} */
+export const generateArtifacts = async (...args) => await onDemand(model, 'generateArtifacts', args);
+/** @type {typeof import('../session/model.js').parametersOf} */
+export const parametersOf = async (...args) => await onDemand(model, 'parametersOf', args);
+/** @type {typeof import('./plan-memory.js').planMemory} */
+export const planMemory = async (...args) => await onDemand(() => import('./plan-memory.js'), 'planMemory', args);
+/** @type {typeof import('./compact.js').compactArtifacts} */
+export const compactArtifacts = async (...args) =>
+  await onDemand(() => import('./compact.js'), 'compactArtifacts', args);

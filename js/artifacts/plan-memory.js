@@ -1,21 +1,22 @@
 /** The memory that training will take: an engine plans a step without ever loading the weights. */
 
 import { checkObject, invalid } from '../base/errors.js';
+import { lazy } from '../base/lazy.js';
 import { ARRAYS, pack, sizeOf } from '../base/tensor.js';
+import { checkEngineOptions } from '../engine/options.js';
 import { open, sourcesOf } from '../session/open.js';
 
-/** @import { Artifacts, EngineOptions, MemoryPlan, PlanMemoryOptions, TypedArray } from '../types.js' */
+/** @import { PlanMemoryOptions, TypedArray } from '../types.js' */
 /** @import { GraphInfo } from '../engine/protocol.js' */
 /** @import { Taken } from '../base/tensor.js' */
 
-/**
- * @param {Artifacts} parts without weights
- * @param {PlanMemoryOptions['dims']} dims
- * @param {EngineOptions} options
- * @returns {Promise<MemoryPlan>}
- */
-export async function planMemory(parts, dims, options) {
-  const { maxMemoryBytes, threads, worker, workerUrl, wasmUrl, wasmBinary, reproducible, signal } = options;
+/** @type {typeof import('../types.js').planMemory} */
+export async function planMemory(model, options) {
+  const { ARTIFACT_KEYS, generateWithoutWeights } = await lazy(() => import('../session/model.js'));
+  checkEngineOptions('planMemory', options, ['model'], [...ARTIFACT_KEYS, 'dims']);
+  const { dims, ...others } = options;
+  const parts = await generateWithoutWeights(model, others);
+  const { maxMemoryBytes, threads, worker, workerUrl, wasmUrl, wasmBinary, reproducible, signal } = others;
   const engine = { maxMemoryBytes, threads, worker, workerUrl, wasmUrl, wasmBinary, reproducible, signal };
   return await open(sourcesOf('planMemory', parts), engine, async (client, { info }) => {
     const feeds = feedsOf(/** @type {GraphInfo} */ (info.train), dims);

@@ -253,7 +253,7 @@ function after(ms, callback) {
 }
 
 /**
- * Finds one that is done with all that it was asked (js/artifacts/generate.js).
+ * Finds one that is done with all that it was asked (js/session/model.js).
  * @type {{ idle?: (options: EngineOptions) => Client | undefined }}
  */
 export const clients = {};

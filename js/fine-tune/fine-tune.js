@@ -3,7 +3,6 @@
  * nothing through that is worse than before.
  */
 
-import { generateArtifacts, parametersOf } from '../artifacts/index.js';
 import { checkKeys, checkSignal, checkWhole, invalid, nameOf } from '../base/errors.js';
 import { lazy } from '../base/lazy.js';
 import { checkListeners, needSignal, ownOptions } from '../base/own-options.js';
@@ -329,6 +328,7 @@ export function check(options) {
  * options
  */
 async function artifactsOf(model, classes, { head = {}, lr = LR, labelSmoothing = 0.1, engine = {}, signal }) {
+  const { generateArtifacts } = await lazy(() => import('../session/model.js'));
   return await generateArtifacts(model, {
     ...engine,
     signal,
@@ -343,6 +343,7 @@ async function artifactsOf(model, classes, { head = {}, lr = LR, labelSmoothing 
  * @param {Source} model @param {FineTuneOptions['engine']} engine
  */
 async function layersOf(model, engine) {
+  const { parametersOf } = await lazy(() => import('../session/model.js'));
   const layers = new Map();
   for (const { name, trainable, readers } of await parametersOf(model, engine)) {
     if (!trainable) continue;

@@ -46,7 +46,7 @@ export function readSafetensors(bytes, file) {
 
 /**
  * Opens a file that is read by ranges: tensors of any type, and their offsets.
- * @param {import('../artifacts/external-data.js').Ranges} ranges @param {string} file
+ * @param {import('../sources/external-data.js').Ranges} ranges @param {string} file
  */
 export async function openSafetensors({ bytes, read }, file) {
   const bad = badIn(file);

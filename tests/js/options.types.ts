@@ -1,6 +1,6 @@
 /** Lists of options, checked by the compiler alone: each names all that its type declares, and nothing else. */
 
-import type { ARTIFACT_KEYS } from '../../js/artifacts/generate.js';
+import type { ARTIFACT_KEYS } from '../../js/session/model.js';
 import type { ENGINE_KEYS } from '../../js/engine/options.js';
 import type { AUGMENT_KEYS } from '../../js/data/augment.js';
 import type { AUDIO_KEYS, FRAME_KEYS } from '../../js/media/audio.js';

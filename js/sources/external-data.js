@@ -5,7 +5,7 @@
 
 import { checkSignal, sentenceOf, TrainletError } from '../base/errors.js';
 import { isNode, locate, nodeModule } from '../base/platform.js';
-import { readSource } from '../sources/source.js';
+import { readSource } from './source.js';
 
 /** @import { Client } from '../engine/client.js' */
 /** @import { EngineOptions, Source } from '../types.js' */

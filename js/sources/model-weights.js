@@ -8,7 +8,7 @@
 import { checkSignal, invalid, TrainletError } from '../base/errors.js';
 import { locate } from '../base/platform.js';
 import { floatsOf, openSafetensors, toBrain, toHalf } from '../formats/safetensors.js';
-import { readSource } from '../sources/source.js';
+import { readSource } from './source.js';
 import { foldedRecipe, isNumbered, moduleOf, moduleOfNode, recurrentRecipe, stepsOf } from './computed-weights.js';
 
 /** @import { Client } from '../engine/client.js' */

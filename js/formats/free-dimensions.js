@@ -6,9 +6,9 @@
 
 import { invalid } from '../base/errors.js';
 import { concatBytes } from '../base/rows.js';
-import { changed, Message, varint } from '../formats/protobuf.js';
+import { changed, Message, varint } from './protobuf.js';
 
-/** @import { Parts } from '../formats/protobuf.js' */
+/** @import { Parts } from './protobuf.js' */
 
 /** A dim is an int32 in most runtimes. */
 const MOST = 2 ** 31 - 1;

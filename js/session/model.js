@@ -1,18 +1,15 @@
 /**
- * Makes training artifacts from an inference model: turns options into the engine's settings, in a worker that the
- * next session may take over.
+ * Asks an engine about an inference model: for the artifacts that train it, for its parameters. Options become the
+ * engine's settings; the next session may take over the worker.
  */
 
 import { checkObject, invalid, nameOf } from '../base/errors.js';
 import { lazy } from '../base/lazy.js';
 import { clients, withClient } from '../engine/client.js';
 import { checkEngineOptions, packConstants } from '../engine/options.js';
-import { PART_NAMES, readParts, sourcesOf } from '../session/open.js';
 import { externalOf, readExternal, readSource } from '../sources/source.js';
 
-/**
- * @import { ArtifactOptions, ArtifactSources, CompactOptions, CompactSource, EngineOptions, Source } from '../types.js'
- */
+/** @import { ArtifactOptions, EngineOptions, Source } from '../types.js' */
 /** @import { Client } from '../engine/client.js' */
 
 const LISTS = /** @type {const} */ (['requiresGrad', 'frozen', 'lossInputs', 'additionalOutputs']);
@@ -45,14 +42,13 @@ export async function generateArtifacts(model, options = {}) {
   return options.ortFormat ? (await lazy(() => import('../formats/ort-model.js'))).artifactsOf(made) : made;
 }
 
-/** @type {typeof import('../types.js').planMemory} */
-export async function planMemory(model, options) {
-  checkEngineOptions('planMemory', options, ['model'], [...ARTIFACT_KEYS, 'dims']);
-  const { dims, ...others } = options;
-  const { source, lora } = await withModules(model, others);
-  const settings = [WITHOUT_WEIGHTS, ...settingsOf(others, lora)];
-  const parts = await askOnce('artifacts', source, others, settings, true);
-  return await (await lazy(() => import('./plan-memory.js'))).planMemory(parts, dims, others);
+/**
+ * The artifacts without weights, which is all that planning needs.
+ * @param {Source} model @param {ArtifactOptions} options
+ */
+export async function generateWithoutWeights(model, options) {
+  const { source, lora } = await withModules(model, options);
+  return await askOnce('artifacts', source, options, [WITHOUT_WEIGHTS, ...settingsOf(options, lora)], true);
 }
 
 /**
@@ -92,7 +88,7 @@ async function askOnce(method, model, options, settings, withoutWeights = false)
     /** @type {string[]} */
     let told = [];
     if (comes) {
-      const { hand } = await lazy(() => import('./external-data.js'));
+      const { hand } = await lazy(() => import('../sources/external-data.js'));
       told = await hand(client, asked, inPieces ?? {}, withoutWeights, options);
     }
     const answer = await (comes ? client.ask(method, null) : client.ask(method, asked, buffers));
@@ -108,7 +104,7 @@ async function readModel(model, options) {
   const { freeDimensionOverrides: numbers } = options;
   checkObject('freeDimensionOverrides', numbers);
   const bytes = await readSource('model', model, options);
-  return numbers ? (await lazy(() => import('./free-dimensions.js'))).withDimensions(bytes, numbers) : bytes;
+  return numbers ? (await lazy(() => import('../formats/free-dimensions.js'))).withDimensions(bytes, numbers) : bytes;
 }
 
 /** Separates files that are in memory, which are passed whole, from those that the engine gets tensor by tensor. */
@@ -254,23 +250,4 @@ function typed(prefix, options) {
   return Object.entries({ type, ...rest })
     .filter(([, value]) => value !== undefined)
     .map(([key, value]) => [`${prefix}.${key}`, typeof value === 'boolean' ? String(Number(value)) : textOf(value)]);
-}
-
-// ── One file of them ──
-
-/** @param {ArtifactSources | CompactSource} artifacts @param {CompactOptions} [options] */
-export async function compactArtifacts(artifacts, options = {}) {
-  const sources = sourcesOf('compactArtifacts', artifacts);
-  checkEngineOptions('compactArtifacts', options, PART_NAMES, ['weights']);
-  const { maxMemoryBytes = 0, weights = 'exact' } = options;
-  if (weights !== 'exact' && weights !== 'float16' && weights !== 'int8')
-    throw invalid(`compactArtifacts: weights are 'exact', 'float16' or 'int8', not ${textOf(weights)}`);
-  const constants = packConstants(options);
-  return await withClient(options, async (client) => {
-    const { parts, external } = await readParts(sources, options);
-    const buffers = [...parts, ...external].map(({ bytes }) => bytes.buffer);
-    const file = await client.ask('compact', { parts, external, maxMemoryBytes, constants, weights }, buffers);
-    await client.release();
-    return file;
-  });
 }
