@@ -123,7 +123,7 @@ test('what is wrong is one sentence', async () => {
     [() => TrainingSession.create({ compact: made.trainModel }, HERE), 'invalid-model', /are no compact file/],
     [() => TrainingSession.create({ compact: newer }, HERE), 'unsupported-version', /version 2 .* we read version 1/],
     [() => compactArtifacts({ ...made, checkpointState: undefined }, HERE), 'invalid-argument', /checkpointState/],
-    [() => compactArtifacts(made, { ...HERE, weights: 'float8' }), 'invalid-argument', /not float8/],
+    [() => compactArtifacts(made, { ...HERE, weights: 'float8' }), 'invalid-argument', /not 'float8'/],
     [() => compactArtifacts(made, { ...HERE, weight: 'int8' }), 'invalid-argument', /weight/],
   ];
   for (const [call, code, message] of cases) await assert.rejects(call, { code, message });
