@@ -12,7 +12,7 @@ import { ENGINES, root } from './programs.mjs';
 
 /** Its modules are one chunk: a page loads all of them before it has a session. */
 const PAGE = 'js/index.js';
-const GROUPS = [PAGE, 'js/session/methods.js'];
+const GROUPS = [PAGE, 'js/session/training.js'];
 /** Smaller than a chunk costs, and used by several: they are in the page's. */
 const SMALL = ['js/base/checksum.js', 'js/base/timeout.js'];
 /** Each is one file without imports: one request. */

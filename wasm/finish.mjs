@@ -58,7 +58,14 @@ function optimize(file, to) {
       '-o',
       to,
     ]);
-  opt(file, '-O3', '--converge', '--low-memory-unused', '--flexible-inline-max-function-size=6');
+  opt(
+    file,
+    '-O3',
+    '--converge',
+    '--low-memory-unused',
+    '--flexible-inline-max-function-size=6',
+    '--one-caller-inline-max-function-size=250',
+  );
   writeFileSync(to, withPlaces(readFileSync(to)));
   opt(to, '--optimize-level=3', '--reorder-functions-by-name');
   writeFileSync(to, withoutPlaces(readFileSync(to)));

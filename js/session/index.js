@@ -11,8 +11,9 @@ import { INSIDE, ORT_OPTIONS, open, PART_NAMES, sourcesOf } from './open.js';
  * @typedef {import('./inference.js').InferenceSession} InferenceSession
  */
 
-function loadMethods() {
-  const loading = lazy(() => import('./methods.js'));
+/** @template T @param {() => Promise<T>} load */
+function early(load) {
+  const loading = lazy(load);
   loading.catch(() => {}); // told when it is awaited
   return loading;
 }
@@ -29,8 +30,8 @@ class TrainingDoor {
   static async create(artifacts, options = {}) {
     const sources = sourcesOf('TrainingSession.create', artifacts);
     checkEngineOptions('TrainingSession.create', options, PART_NAMES, [...ORT_OPTIONS, 'bounds']);
-    const methods = loadMethods();
-    if (options.bounds !== undefined) (await methods).checkBounds(options.bounds);
+    const methods = early(() => import('./training.js'));
+    if (options.bounds !== undefined) (await lazy(() => import('./bounds.js'))).checkBounds(options.bounds);
     return await open(sources, options, async (...given) => (await methods).createTraining(...given));
   }
 
@@ -52,7 +53,7 @@ class InferenceDoor {
   /** @param {Source} model @param {SessionOptions} [options] */
   static async create(model, options = {}) {
     checkEngineOptions('InferenceSession.create', options, ['model'], ORT_OPTIONS);
-    const methods = loadMethods();
+    const methods = early(() => import('./inference.js'));
     return await open([['model', 'model', model]], options, async (...given) =>
       (await methods).createInference(...given),
     );
