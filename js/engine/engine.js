@@ -364,7 +364,7 @@ const exportsOf = (instance) => /** @type {Record<string, Function>} */ (/** @ty
 const sharesMemory = (module) => WebAssembly.Module.imports(module).some(({ kind }) => kind === 'memory');
 
 const PAGES_PER_GB = 1 << 14;
-/** The maximum that the wasm file declares (CMakeLists.txt; tests/js/core.test.js compares both). */
+/** The maximum that the wasm file declares (CMakeLists.txt; tests/js/engine/core.test.js compares both). */
 export const PAGES_MAX = 4 * PAGES_PER_GB - 1;
 
 /** The largest shared memory possible: its maximum is reserved at once, and not every machine has 4 GB of addresses. */

@@ -4,7 +4,7 @@
 //   node tests/bench/hand.js
 
 import { fineTune } from '../../js/index.js';
-import { accuracyOf, DIGITS, foreign, pick, readerOfDigits } from '../js/hands.js';
+import { accuracyOf, DIGITS, foreign, pick, readerOfDigits } from '../support/hands.js';
 
 const engine = { worker: false, threads: 1 };
 const DRAWS = 8;

@@ -1,7 +1,7 @@
 // Workers that end at bad moments, in a page: what became of every call, and how long it took. Chromium and Firefox are
 // both asked.
 import * as trainlet from '../../js/index.js';
-import { slowFeeds, slowInput, slowModel } from '../js/slow-models.js';
+import { slowFeeds, slowInput, slowModel } from '../support/slow-models.js';
 
 /** The workers of the page, in the order they were made. @type {Worker[]} */
 let workers = [];

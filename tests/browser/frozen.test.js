@@ -86,7 +86,7 @@ test('Chromium freezes a page that is left: it goes on to the bit, and what was 
 const idle = `
   const tell = (told) => fetch('/talk/', { method: 'POST', body: JSON.stringify(told) });
   const { CheckpointStore, generateArtifacts, TrainingSession } = await import('./js/index.js');
-  const { slowInput, slowModel } = await import('./tests/js/slow-models.js');
+  const { slowInput, slowModel } = await import('./tests/support/slow-models.js');
   const store = await CheckpointStore.open({ database: 'frozen' });
   const found = async () => (await store.load('run'))?.bytes.length ?? 0;
   const again = performance.getEntriesByType('navigation')[0].type === 'back_forward';

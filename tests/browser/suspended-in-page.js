@@ -1,6 +1,6 @@
 // A session in a page that is suspended or frozen: what became of its calls, and of its training.
 import * as trainlet from '../../js/index.js';
-import { labelsFor, slowFeeds, slowInput, slowModel } from '../js/slow-models.js';
+import { labelsFor, slowFeeds, slowInput, slowModel } from '../support/slow-models.js';
 
 /** Far less than the 300 ms that open calls have at a release: the other sessions compute beside it. */
 const STEP_MS = 60;

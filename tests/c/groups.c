@@ -1,5 +1,5 @@
 /* Groups, an average of the parameters and clipping by value, natively: what a step makes of them, saved and resumed,
- * and what is refused. Their numbers are held to PyTorch's by tests/js/tuning.test.js. */
+ * and what is refused. Their numbers are held to PyTorch's by tests/js/fine-tune/building-blocks.test.js. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>

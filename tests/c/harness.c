@@ -53,15 +53,15 @@ static void run_op(const void *argument) {
     opcase_free(&c);
   }
   check(count > 0 || !has_gradient(op), "%s has a gradient and no cases", op->name);
-  /* tests/js/quantization.test.js holds those of steps to PyTorch's numbers */
+  /* tests/js/operators/quantization.test.js holds those of steps to PyTorch's numbers */
   check(!has_gradient(op) || !count || with_gradient > 0 || op->flags & OP_STEPS,
         "%s has a gradient and no case that checks it", op->name);
   test_note("%d cases%s", count, has_gradient(op) ? ", gradient" : "");
   if (covered > covered_before) test_note(", %d golden", covered - covered_before);
 }
 
-/* Their attributes are lists of strings, or tensors, which no case can have: tests/js/ml.test.js and ONNX's own run
- * them. */
+/* Their attributes are lists of strings, or tensors, which no case can have: tests/js/operators/ml.test.js and ONNX's
+ * own run them. */
 static bool has_no_cases(const Op *op) {
   return op == &op_yield || op == &op_category_mapper || op == &op_tree_ensemble;
 }

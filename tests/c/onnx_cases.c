@@ -11,7 +11,7 @@
 #include "onnx_value.h"
 
 /* Debian's cases, of the package libonnx-testdata, if the command names no others. */
-static const char *root = "/usr/share/libonnx-testdata/data", *list_path = "tests/js/onnx-cases-left-out.json";
+static const char *root = "/usr/share/libonnx-testdata/data", *list_path = "tests/onnx/left-out-debian.json";
 
 typedef struct OnnxCase {
   const char *folder;

@@ -8,7 +8,7 @@ import torchaudio
 
 
 def sound(count, rate):
-    """The formula of tests/js/audio.test.js: three pitches and something rough."""
+    """The formula of tests/js/media/audio.test.js: three pitches and something rough."""
     return torch.tensor([0.4 * math.sin(2 * math.pi * 440 * i / rate) + 0.3 * math.sin(2 * math.pi * 1234.5 * i / rate)
                          + 0.2 * math.cos(2 * math.pi * 3000 * i / rate) + 0.1 * ((i * i) % 17 / 8 - 1) for i in range(count)], dtype=torch.float32)
 

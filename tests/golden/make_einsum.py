@@ -1,6 +1,6 @@
 """Writes einsum.json: usual einsum equations, and three losses of each in PyTorch, by SGD with the mean squared error.
 Operands with the letter b, and the first, are inputs times a parameter of one number; the others are parameters.
-tests/js/einsum.test.js makes the same models, whose numbers are a formula.
+tests/js/operators/einsum.test.js makes the same models, whose numbers are a formula.
 
 Run by hand: python3 tests/golden/make_einsum.py
 """

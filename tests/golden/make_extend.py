@@ -1,6 +1,6 @@
 """Writes extend.json: a linear classifier of three classes in PyTorch, after some steps of AdamW or momentum given two
 more classes whose rows and state are appended, and trained on. The inputs are a formula, which
-tests/js/extend.test.js has too.
+tests/js/session/extend.test.js has too.
 
 Run by hand: python3 tests/golden/make_extend.py
 """

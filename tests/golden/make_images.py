@@ -12,7 +12,7 @@ MEAN, STD = [0.485, 0.456, 0.406], [0.229, 0.224, 0.225]
 
 
 def picture(width, height):
-    """The formula of tests/js/image.test.js."""
+    """The formula of tests/js/media/image.test.js."""
     bytes_ = [(x * 7 + y * 13 + c * 50 + x * y * (c + 1)) % 256 for y in range(height) for x in range(width) for c in range(3)]
     return Image.fromarray(numpy.array(bytes_, dtype=numpy.uint8).reshape(height, width, 3))
 

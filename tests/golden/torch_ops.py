@@ -20,10 +20,10 @@ UNKNOWN = {
     "Range": "no arithmetic",
     "PassThrough": "no arithmetic",
 }
-UNKNOWN.update(dict.fromkeys(("FakeQuant", "MatMulNBitsGrad", "QGemm", "DynamicQuantizeLSTM"), "tests/js/quantization.test.js"))
-UNKNOWN["NarrowMatMul"] = "tests/js/narrow.test.js"
+UNKNOWN.update(dict.fromkeys(("FakeQuant", "MatMulNBitsGrad", "QGemm", "DynamicQuantizeLSTM"), "tests/js/operators/quantization.test.js"))
+UNKNOWN["NarrowMatMul"] = "tests/js/operators/narrow-weights.test.js"
 UNKNOWN.update({"Bernoulli": "other random numbers", "Multinomial": "other random numbers"})
-UNKNOWN.update(dict.fromkeys("""CastLike SpaceToDepth MeanVarianceNormalization LpNormalization GlobalLpPool LpPool GroupNormalization DynamicQuantizeLinear QuantizeLinear DequantizeLinear Scatter EyeLike Compress NonZero BitwiseAnd BitwiseOr BitwiseXor BitwiseNot BitShift Mod HannWindow HammingWindow BlackmanWindow MatMulInteger ConvInteger QLinearMatMul QLinearConv ReduceProd ReverseSequence Xor IsNaN IsInf Shrink ArgMin Hardmax NonMaxSuppression MelWeightMatrix TfIdfVectorizer""".split(), "held by ONNX's own cases (tests/js/onnx-cases.test.js), gradients by differences"))
+UNKNOWN.update(dict.fromkeys("""CastLike SpaceToDepth MeanVarianceNormalization LpNormalization GlobalLpPool LpPool GroupNormalization DynamicQuantizeLinear QuantizeLinear DequantizeLinear Scatter EyeLike Compress NonZero BitwiseAnd BitwiseOr BitwiseXor BitwiseNot BitShift Mod HannWindow HammingWindow BlackmanWindow MatMulInteger ConvInteger QLinearMatMul QLinearConv ReduceProd ReverseSequence Xor IsNaN IsInf Shrink ArgMin Hardmax NonMaxSuppression MelWeightMatrix TfIdfVectorizer""".split(), "held by ONNX's own cases (tests/js/operators/onnx-cases.test.js), gradients by differences"))
 # Cases where PyTorch refuses, or means something else than ONNX.
 EXCEPTIONS = {
     "MatMulNBits | f32[2,64] u8[6,2,16]:0..256 f32[12]=0.1,0.3,0.2* u8[6]:0..256 | K=64 N=6 block_size=32 | 0 0": "A is rounded to 16 bits",

@@ -1,4 +1,4 @@
-// Takes small models of the zoo, each of another kind, into kept.br, which tests/js/models.test.js holds to.
+// Takes small models of the zoo, each of another kind, into kept.br, which tests/js/models/exporters.test.js holds to.
 //
 //   npm run models -- NAME... && node tests/models/keep.js
 

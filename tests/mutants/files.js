@@ -18,18 +18,18 @@ const HELP = `npm run mutants:files -- [options] [part of a file's name …]
   --list          the mutants, without running them
   --survivors     only those that survived the last time (build/mutants-files.json)
 `;
-/** The tests near each file, the quickest first: programs of tests/c, or files of tests/js. */
+/** The tests near each file, the quickest first: programs of tests/c, or files of tests/js by room and name. */
 const NEAR = {
   'src/session/adapters.c': ['adapter_checkpoints', 'adapter_values', 'adapters'],
   'src/model/quantize.c': ['quantize', 'quantize_numbers', 'tuning'],
   'src/compact/read.c': ['compact_bytes', 'compact_parts'],
   'src/compact/write.c': ['compact_bytes', 'compact_parts'],
-  'js/fit/autosave.js': ['saver'],
-  'js/formats/safetensors.js': ['safetensors'],
-  'js/fine-tune/fine-tune.js': ['fine-tune-plan'],
-  'js/adapters/adapter.js': ['adapter-choice', 'adapter-files'],
-  'js/adapters/metadata.js': ['adapter-metadata'],
-  'js/adapters/peft-config.js': ['peft-config'],
+  'js/fit/autosave.js': ['fit/autosave'],
+  'js/formats/safetensors.js': ['formats/safetensors'],
+  'js/fine-tune/fine-tune.js': ['fine-tune/plan'],
+  'js/adapters/adapter.js': ['adapters/active-adapter', 'adapters/peft-folder'],
+  'js/adapters/metadata.js': ['adapters/metadata'],
+  'js/adapters/peft-config.js': ['adapters/peft-config'],
 };
 /** Without sanitizers, which takes a tenth of the time and kills most. */
 const QUICK = {

@@ -8,7 +8,7 @@ import path from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { brotliCompressSync, brotliDecompressSync, constants } from 'node:zlib';
 
-/** @import { OnnxCase } from '../js/onnx-cases.js' */
+/** @import { OnnxCase } from './cases.js' */
 
 const FILE = new URL('cases.br', import.meta.url);
 const MOST_BYTES = 60_000;

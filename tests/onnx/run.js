@@ -6,7 +6,7 @@
 import { execFileSync } from 'node:child_process';
 import { existsSync, readFileSync, rmSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
-import { casesIn, runCases } from '../js/onnx-cases.js';
+import { casesIn, runCases } from './cases.js';
 import { pack } from './packed.js';
 
 const ONNX = 'onnx==1.23.2';

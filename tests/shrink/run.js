@@ -13,7 +13,7 @@ import { packConstants } from '../../js/engine/options.js';
 import { compactArtifacts, generateArtifacts } from '../../js/index.js';
 import { root } from '../../tools/programs.mjs';
 import { task, taskNames } from '../bench/tasks.js';
-import { MODELS, shipped } from '../js/real-models.js';
+import { MODELS, shipped } from '../support/real-models.js';
 
 const here = { worker: false, threads: 1 };
 /** To try in turn: the first that fits the model. */

@@ -1,0 +1,83 @@
+/** The package as npm ships it, in a stranger's folder: its files, its command line, and its types' entry. */
+
+import assert from 'node:assert/strict';
+import { execFile } from 'node:child_process';
+import { existsSync, readFileSync } from 'node:fs';
+import { copyFile, readdir, writeFile } from 'node:fs/promises';
+import path from 'node:path';
+import { after, before, test } from 'node:test';
+import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
+import { installPacked } from '../../packed.js';
+
+const MODEL = fileURLToPath(new URL('../../golden/mlp_small.onnx', import.meta.url));
+const execute = promisify(execFile);
+
+let stranger;
+let installed;
+before(async () => {
+  stranger = await installPacked();
+  installed = path.join(stranger.folder, 'node_modules/trainlet');
+  await copyFile(MODEL, path.join(stranger.folder, 'model.onnx'));
+});
+after(() => stranger?.remove());
+
+/** @param {string[]} args */
+const trainlet = (...args) => execute('npx', ['--no-install', 'trainlet', ...args], { cwd: stranger.folder });
+
+test('it has dist/, the types, and nothing that reads the repository', async () => {
+  const files = await readdir(installed, { recursive: true });
+  const odd = files.filter(
+    (file) => !/^(dist|js|js\/types)$|^dist\/|^js\/types\b|^(package\.json|README\.md|LICENSE)$/.test(file),
+  );
+  assert.deepEqual(odd, []);
+  assert.deepEqual(
+    files.filter((file) => /start\.js|serve-demo/.test(file)),
+    [],
+  );
+});
+
+test('every path of package.json is there, and a map beside each script that is minified', async () => {
+  const { exports, main, browser, bin, types } = JSON.parse(readFileSync(path.join(installed, 'package.json'), 'utf8'));
+  const named = [main, types, bin.trainlet, browser];
+  for (const target of Object.values(exports))
+    named.push(...(typeof target === 'string' ? [target] : Object.values(target)));
+  for (const file of named) assert.ok(existsSync(path.join(installed, file)), file);
+  for (const file of await readdir(path.join(installed, 'dist')))
+    if (file.endsWith('.js') && !['cli.js', 'node.js', 'worker-augment.js'].includes(file))
+      assert.ok(existsSync(path.join(installed, `dist/${file}.map`)), file);
+});
+
+test('the command line runs', async () => {
+  assert.match((await trainlet('--help')).stdout, /^trainlet COMMAND …/);
+  assert.match((await trainlet('--version')).stdout, /^\d+\.\d+\.\d+\n$/);
+  assert.match((await trainlet('inspect', 'model.onnx')).stdout, /fc1/);
+  const made = await trainlet('artifacts', 'model.onnx', '-o', 'artifacts', '--loss', 'cross-entropy');
+  assert.equal(made.stderr, '');
+  assert.match((await trainlet('inspect', 'artifacts')).stdout, /fc1/);
+});
+
+/** Trains a step where the engine is: in a thread, or with the caller. @param {string} options */
+const program = (options) => `
+import { readFile } from 'node:fs/promises';
+import { CheckpointStore, generateArtifacts, InferenceSession, Tensor, TrainingSession } from 'trainlet';
+const artifacts = await generateArtifacts('model.onnx', { loss: 'cross-entropy', optimizer: 'sgd' });
+const session = await TrainingSession.create(artifacts, ${options});
+const data = { inputs: { input: new Tensor('float32', new Float32Array(160).fill(0.5), [8, 20]) }, labels: { labels: new Tensor('int64', [0, 1, 2, 3, 4, 0, 1, 2]) } };
+const store = await CheckpointStore.open({ directory: 'checkpoints' });
+const { stopped } = await session.fit(data, { batchSize: 8, augment: [{ type: 'scale', by: 0.01 }] });
+const version = await store.save('run', await session.saveCheckpoint());
+const error = await session.step({}).catch((reason) => reason);
+console.log(stopped, version, session instanceof TrainingSession, session instanceof InferenceSession, session.constructor.name, error.code);
+await session.release();
+`;
+
+for (const options of ['{}', '{ worker: false, threads: 1 }'])
+  test(`a session with ${options} trains in Node, augments in a thread and stores in a folder`, async () => {
+    await writeFile(path.join(stranger.folder, 'program.mjs'), program(options));
+    const { stdout, stderr } = await execute('node', ['program.mjs'], { cwd: stranger.folder });
+    assert.deepEqual(
+      [stdout, stderr],
+      [`completed ${options === '{}' ? 1 : 2} true false TrainingSession invalid-feed\n`, ''],
+    );
+  });
