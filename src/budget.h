@@ -13,7 +13,7 @@ typedef struct Budget {
   double limit_bytes; /* 0 = none */
   size_t used_bytes;
   bool missed;          /* an allocation has failed since budget_enter */
-  size_t refused_bytes; /* what the first allocation that the limit or the memory refused had asked for */
+  size_t refused_bytes; /* bytes that the first refused allocation had asked for */
   bool limited;         /* it was the limit */
 } Budget;
 

@@ -19,11 +19,11 @@ typedef struct ExternalFile {
 /* The bytes of a tensor. */
 typedef struct ExternalPiece {
   int file;         /* among the files */
-  const char *name; /* of the tensor */
+  const char *name; /* the tensor's */
   size_t offset, bytes;
   bool late;   /* it comes after the model was read, which until then has filler in its place */
   bool here;   /* it has come */
-  Block block; /* of one that is not late */
+  Block block; /* the bytes of a piece that is not late */
 } ExternalPiece;
 
 typedef struct External {
@@ -54,7 +54,7 @@ bool external_add_in_pieces(External *x, const char *location, size_t bytes, Are
 bool external_note_piece(External *x, ExternalPiece piece, Arena *arena);
 /* Makes room for them. The filler is floats of which no two are equal, so that nobody takes them for anything. */
 bool external_reserve_pieces(External *x);
-void *external_piece_at(const External *x, const ExternalPiece *piece); /* where it is written, and read */
+void *external_piece_at(const External *x, const ExternalPiece *piece); /* the address to write to and to read from */
 
 /* NULL when there is none. "./a" and "a" are the same location; nothing else in a location is treated as a path. x may
  * be NULL: no files. */
@@ -63,5 +63,5 @@ ExternalFile *external_find(const External *x, const char *location);
 /* "which has 'a', 'b'" or "which has nothing", for the sentence about a location that is not there. */
 const char *external_contents(const External *x, Arena *arena);
 
-void external_free_unused(External *x); /* those that nothing points into */
+void external_free_unused(External *x); /* frees files into which no value points */
 void external_free(External *x);

@@ -26,7 +26,7 @@ typedef struct FlatTable {
 
 typedef struct FlatVector {
   FlatBytes *from;
-  size_t at; /* of element 0 */
+  size_t at; /* element 0's */
   size_t count;
 } FlatVector;
 
@@ -35,7 +35,7 @@ FlatTable flat_root(FlatBytes *from);
 FlatTable flat_table(FlatTable t, int field);
 /* Elements of `element_bytes` each; empty when absent. */
 FlatVector flat_vector(FlatTable t, int field, size_t element_bytes);
-FlatTable flat_element(FlatVector v, size_t i); /* of a vector of tables (element_bytes 4) */
+FlatTable flat_element(FlatVector v, size_t i); /* takes a vector of tables (element_bytes 4) */
 const uint8_t *flat_data(FlatVector v);
 int32_t flat_int32(FlatTable t, int field, int32_t otherwise);
 int64_t flat_int64(FlatTable t, int field, int64_t otherwise);
@@ -44,7 +44,7 @@ uint8_t flat_byte(FlatTable t, int field); /* 0 when absent */
 /* A copy that ends in NUL, "" when absent. A NUL inside and what is not UTF-8 count as damage. NULL when memory is out.
  */
 const char *flat_string(FlatTable t, int field, Arena *arena);
-const char *flat_string_element(FlatVector v, size_t i, Arena *arena); /* of a vector of strings (element_bytes 4) */
+const char *flat_string_element(FlatVector v, size_t i, Arena *arena); /* takes a vector of strings (element_bytes 4) */
 int64_t flat_int64_element(FlatVector v, size_t i);
 
 /* ---- writing: everything goes to one Block; places are offsets from its start ---- */

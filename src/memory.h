@@ -29,5 +29,5 @@ static inline bool memory_trim(void *block, size_t bytes) { return (void)block, 
 #else
 /* Leaves the block so many of its bytes, a multiple of 16; false where memory is malloc's. */
 bool memory_trim(void *block, size_t bytes);
-size_t memory_given(void); /* how many bytes were given; 0: memory is malloc's */
+size_t memory_given(void); /* bytes given; 0: memory is malloc's */
 #endif

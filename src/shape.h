@@ -35,7 +35,8 @@ typedef enum DType { /* ONNX's TensorProto.DataType */
 enum { DTYPE_LAST = DTYPE_INT2 };
 
 const char *dtype_name(DType type); /* "float32"; "type 99" style names do not exist: unknown gives "unknown" */
-size_t dtype_bytes(DType type);     /* of an element; a string is a pointer (graph/strings.h). 0 for an unknown type */
+size_t
+dtype_bytes(DType type); /* bytes of an element; a string is a pointer (graph/strings.h). 0 for an unknown type */
 size_t dtype_raw_bytes(DType type); /* 0 for strings: bytes from outside are never pointers */
 int dtype_packed(DType type);       /* elements to a byte in a file: 2, 4, else 1 */
 
@@ -65,7 +66,7 @@ static inline Shape shape_of(int rank, const Dim *dims) {
   return s;
 }
 
-static inline bool dim_is_number(Dim d) { return d >= 0; } /* of a shape, which holds no negative numbers */
+static inline bool dim_is_number(Dim d) { return d >= 0; } /* a shape's dims are never negative numbers */
 static inline bool dim_is_symbol(Dim d) { return d <= SYMBOL_0 && d > SYMBOL_0 - INT32_MAX; }
 static inline bool dim_divides(Dim d, int64_t by) { /* a symbol may turn out to be any number */
   return !dim_is_number(d) || (by > 0 && d % by == 0);

@@ -15,9 +15,8 @@ typedef struct TextBuilder {
 } TextBuilder;
 
 TextBuilder text_new(Arena *arena);
-void text_put(TextBuilder *p, const char *text); /* as it is */
-void text_print(TextBuilder *p, const char *format, ...)
-    __attribute__((format(printf, 2, 3)));       /* of 255 bytes at most */
+void text_put(TextBuilder *p, const char *text);                                                /* puts it unchanged */
+void text_print(TextBuilder *p, const char *format, ...) __attribute__((format(printf, 2, 3))); /* at most 255 bytes */
 void text_string(TextBuilder *p, const char *s); /* between quotes, escaped */
 void text_key(TextBuilder *p, const char *key);  /* "key": */
 void text_int(TextBuilder *p, int64_t x);

@@ -30,8 +30,8 @@ static struct {
   /* NULL where there is one thread, so that what only several need is not linked where nobody begins them. */
   void (*share)(uint32_t chunks, ThreadsTask *task, void *context);
   bool may_sleep;
-  atomic_bool
-      busy; /* set during a region: a second region, nested or in another session's thread, does not get the pool */
+  /* set during a region: a second region, nested or in another session's thread, does not get the pool */
+  atomic_bool busy;
   Hand hands[THREADS_MAX];
   _Alignas(64) SleepWord unfinished; /* chunks not done yet: the caller sleeps on it */
   atomic_bool caller_sleeps, given_up;
@@ -244,7 +244,8 @@ bool trainlet_threads_start(int count) {
   if (!threads_begin(count, true)) return false;
   for (int i = 1; i < pool.count; i++) {
     pthread_t helper;
-    if (pthread_create(&helper, NULL, helper_main, (void *)(intptr_t)i) != 0) break; /* those that run do its chunks */
+    if (pthread_create(&helper, NULL, helper_main, (void *)(intptr_t)i) != 0)
+      break; /* the running threads do its chunks */
     pthread_detach(helper);
   }
   return true;

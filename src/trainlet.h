@@ -97,16 +97,17 @@ const char *trainlet_artifacts_modules(TrainletArtifacts *a);
 Status trainlet_artifacts_build(TrainletArtifacts *a);
 /* A file made by build, TRAINLET_TRAIN to TRAINLET_CHECKPOINT, and its size; NULL and 0 if there is none. */
 const void *trainlet_artifacts_bytes(const TrainletArtifacts *a, TrainletPart part, size_t *bytes);
-const char *trainlet_artifacts_warnings(const TrainletArtifacts *a); /* of build; a sentence a line, "" for none */
+const char *
+trainlet_artifacts_warnings(const TrainletArtifacts *a); /* the last build's; a sentence a line, "" for none */
 const Error *
-trainlet_artifacts_error(const TrainletArtifacts *a); /* of the last call; its status is 0 when it succeeded */
+trainlet_artifacts_error(const TrainletArtifacts *a); /* the last call's; its status is 0 when it succeeded */
 
 /* ---- sessions: train, eval, optimizer and checkpoint together, an inference model, or both ---- */
 typedef struct TrainletSession TrainletSession;
 
 TrainletSession *trainlet_session_new(void);                   /* NULL if memory is out */
 void trainlet_session_free(TrainletSession *s);                /* NULL is ignored */
-const Error *trainlet_session_error(const TrainletSession *s); /* of the last call; its status is 0 when it succeeded */
+const Error *trainlet_session_error(const TrainletSession *s); /* the last call's; its status is 0 when it succeeded */
 
 /* Sets the most bytes of memory of all kinds that the session may take; 0, the default: no limit. A call that needs
  * more fails with STATUS_OUT_OF_MEMORY. */
@@ -225,7 +226,8 @@ typedef struct TrainletDecode {
 /* Runs a decode. The kept tensors stay until the input is fed. The errors of run, and STATUS_INVALID_ARGUMENT if
  * nothing is kept (an input was fed otherwise) or there is no such row. */
 Status trainlet_session_decode(TrainletSession *s, TrainletPart part, const TrainletDecode *d);
-int trainlet_session_output_count(const TrainletSession *s); /* of the last run; the tensors of a sequence count */
+int trainlet_session_output_count(
+    const TrainletSession *s); /* outputs of the last run; the tensors of a sequence count */
 const TrainletTensor *trainlet_session_output(const TrainletSession *s,
                                               int i); /* valid until the next run; NULL past the last */
 
@@ -234,7 +236,8 @@ const TrainletTensor *trainlet_session_output(const TrainletSession *s,
 /* A train run on the feeds of TRAINLET_TRAIN, then optimize, then reset_grad. The errors of run, and
  * STATUS_NON_FINITE_LOSS if the loss or a gradient is NaN or infinite; then no parameter has changed. */
 Status trainlet_session_step(TrainletSession *s);
-double trainlet_session_loss(const TrainletSession *s); /* of the last step or train run: the model's first output */
+double
+trainlet_session_loss(const TrainletSession *s); /* loss of the last step or train run: the model's first output */
 /* The L2 norm of all gradients at the last step of the optimizer, before they are clipped. */
 double trainlet_session_gradient_norm(const TrainletSession *s);
 /* One step of the optimizer with the accumulated gradients. STATUS_INVALID_ARGUMENT without an optimizer,
@@ -271,7 +274,7 @@ double trainlet_session_lr(const TrainletSession *s); /* the learning rate; 0 wi
 void trainlet_session_set_lr(TrainletSession *s, double lr);
 int64_t
 trainlet_session_steps(const TrainletSession *s); /* steps of the optimizer, including those of earlier sessions */
-void trainlet_session_set_seed(TrainletSession *s, uint64_t seed); /* of random operators, from the next run on */
+void trainlet_session_set_seed(TrainletSession *s, uint64_t seed); /* seeds random operators, from the next run on */
 
 /* ---- parameters, in the order of the train model's inputs; those that it lacks follow ---- */
 
@@ -356,7 +359,7 @@ Status trainlet_session_property_set_float(TrainletSession *s, const char *name,
 Status trainlet_session_property_set_string(TrainletSession *s, const char *name, const char *value);
 void trainlet_session_property_delete(TrainletSession *s, const char *name); /* nothing happens if there is none */
 const char *
-trainlet_session_properties(TrainletSession *s); /* as JSON, valid until the next call; NULL if memory is out */
+trainlet_session_properties(TrainletSession *s); /* JSON, valid until the next call; NULL if memory is out */
 
 /* The loaded checkpoint's parameters, optimizer, properties and data position as JSON. Valid until the next call; NULL
  * if memory is out and, with STATUS_INVALID_ARGUMENT, before a checkpoint is loaded or after ready. */
@@ -431,7 +434,7 @@ typedef struct TrainletTrainer TrainletTrainer;
 
 TrainletTrainer *trainlet_trainer_new(void);                   /* NULL if memory is out */
 void trainlet_trainer_free(TrainletTrainer *t);                /* NULL is ignored */
-const Error *trainlet_trainer_error(const TrainletTrainer *t); /* of the last call; its status is 0 when it succeeded */
+const Error *trainlet_trainer_error(const TrainletTrainer *t); /* the last call's; its status is 0 when it succeeded */
 /* Fixes the free dim of that name (as N in `x (N, 784)`) at `size`, before the file is loaded. STATUS_INVALID_ARGUMENT
  * for a size below 0 and after the file. */
 Status trainlet_trainer_dim(TrainletTrainer *t, const char *name, int64_t size);
@@ -448,7 +451,7 @@ void *trainlet_trainer_data(TrainletTrainer *t, const char *name, size_t *bytes)
 /* One step on the current inputs. STATUS_INVALID_FEED for a label that is no class, STATUS_NON_FINITE_LOSS if the loss
  * or a gradient is NaN or infinite; then no parameter has changed. */
 Status trainlet_trainer_step(TrainletTrainer *t);
-double trainlet_trainer_loss(const TrainletTrainer *t); /* of the last step */
+double trainlet_trainer_loss(const TrainletTrainer *t); /* loss of the last step */
 void trainlet_trainer_set_lr(TrainletTrainer *t, double lr);
 /* The bytes of parameters, gradients, optimizer state, a step's intermediate values and its inputs. */
 size_t trainlet_trainer_plan_bytes(const TrainletTrainer *t);

@@ -229,7 +229,7 @@ export async function useAdapter(session, { ask, info, lora, position: positionO
   const use = ask('tell', ['use_adapter', typeof adapter === 'string' ? adapter : 0]);
   await Promise.all([use, ...written(session, values)]);
   await ask('dropGrad', undefined);
-  position.standing = undefined; // of a fit that was cut short, with another adapter
+  position.standing = undefined; // left by a fit that was cut short, with another adapter
   session.adapters = frozen({ names: session.adapters.names, active });
 }
 

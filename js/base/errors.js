@@ -14,10 +14,10 @@ export class TrainletError extends Error {
    * @param {{ node?: string, history?: History, cause?: unknown }} [options]
    */
   constructor(code, message, options = {}) {
-    super(message, options); // which takes the cause, where there is one
+    super(message, options); // options carry the cause, if there is one
     this.name = 'TrainletError';
     this.code = code;
-    // what is not there is not printed
+    // an absent field is not printed
     if (options.node !== undefined) this.node = options.node;
     if (options.history !== undefined) this.history = options.history;
   }

@@ -40,7 +40,7 @@ export function weigh(tensors, inputs, { sampleWeight, classWeight, whole = fals
 }
 
 /**
- * With indices in the place of class names.
+ * Replaces the names of classes by their indices.
  * @param {ClassWeight | undefined} said
  * @param {string | undefined} classes of the model, in its file's own words
  * @returns {ClassWeight | undefined}

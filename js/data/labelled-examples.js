@@ -11,7 +11,7 @@ import { permutation } from './dataset.js';
 
 /** The most samples of `replay` on which old and new weights are compared. */
 const JUDGED = 500;
-/** With replay an epoch has so many examples; each of the user's is repeated so often at most. */
+/** Examples of an epoch with replay; a user's example is repeated REPEATS times at most. */
 const EPOCH = 640;
 const REPEATS = 8;
 

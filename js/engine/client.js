@@ -138,7 +138,7 @@ export class Client {
   /** @param {Answer} answer */
   #hear(answer) {
     const [call] = this.#calls;
-    if (!call || answer.id !== this.#asked) return; // of a client that has ended, whose transport is not closed yet
+    if (!call || answer.id !== this.#asked) return; // the client has ended, and its transport is not closed yet
     this.#settle(call);
     if ('out' in answer) return call.resolve(answer.out);
     const { code, message, node } = answer.error;

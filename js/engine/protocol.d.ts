@@ -1,4 +1,4 @@
-/** What page and worker say to each other: each method with what goes in and what comes out. */
+/** The messages between page and worker: each method with its arguments and its result. */
 
 import type { Taken } from '../base/tensor.js';
 import type {
@@ -29,12 +29,12 @@ export interface PlainTensor<D = TypedArray | string[]> {
 }
 /** A sequence is an array, an optional without an element null. */
 export type Outputs = Record<string, PlainTensor | PlainTensor[] | null>;
-/** Those of a graph that trains. */
+/** Inputs of a graph that trains. */
 export type NumberOutputs = Record<string, PlainTensor<TypedArray>>;
 
-/** What a checkpoint says by itself. */
+/** A checkpoint's contents, read without a model. */
 export interface CheckpointContents {
-  /** Whose format it has: Trainlet or ONNX Runtime. */
+  /** Owner of its format: Trainlet or ONNX Runtime. */
   writer: string;
   parameters: { name: string; type: DataType; dims: number[]; trainable: boolean }[];
   /** Its type is '' where the file does not name it. */
@@ -57,9 +57,9 @@ export interface GraphInfo {
   crossEntropy: boolean;
   /** From which its loss is computed: an output, or a value within. */
   scores?: string;
-  /** Those whose weighted sum its first output is, outputs too; none where that is one loss. */
+  /** Losses whose weighted sum is its first output, outputs too; empty for one loss. */
   losses: { name: string; weight: number }[];
-  /** Of a model with a head of ours, JSON from its file: its classes; its features, its weight and its bias. */
+  /** JSON from the file of a model with a Trainlet head: its classes; its features, its weight and its bias. */
   classes?: string;
   head?: string;
   calibration?: string;
@@ -80,23 +80,23 @@ export interface SessionInfo {
   predict: string[];
   /** The number of outputs of `predict` before the first of floats, as the labels of scikit-learn's models. */
   predictedLabels: number;
-  /** Of a model with LoRA: its adapters, and the indices of the parameters of which each has values of its own. */
+  /** Adapters of a model with LoRA, and the indices of the parameters that have values for each adapter. */
   adapters?: { names: string[]; active: string | null };
   adapted?: number[];
-  /** Where the loss is outside: the outputs that take a gradient, and the inputs that gradients are given towards. */
+  /** With an external loss: the outputs that take a gradient, and the inputs that get one. */
   outside: { outputs: string[]; inputs: string[] } | null;
   warnings: string[];
 }
 
 /**
- * What the frozen layers compute of an example, the same in each step, and the inputs of a step that is fed with it.
+ * The values that frozen layers compute for an example, the same in each step, and the inputs of a step that is fed with it.
  */
 export interface Features {
   features: string[];
   inputs: string[];
   evaluates: boolean;
 }
-/** What gives an output: names, and the axis of the weight along which its classes are. */
+/** The layer behind an output: names, and the axis of the weight along which its classes are. */
 export interface OutputLayer {
   features: string;
   weight: string;
@@ -119,7 +119,7 @@ export interface PropertyLimits {
 }
 
 export type GraphName = 'train' | 'eval' | 'model';
-/** What artifacts are made of. */
+/** Ingredients of artifacts. */
 export interface NewArtifacts {
   model: Uint8Array<ArrayBuffer>;
   external: ExternalFile[];
@@ -129,7 +129,7 @@ export interface NewArtifacts {
 export type PartName = GraphName | 'optimizer' | 'checkpoint' | 'compact' | 'adapter';
 /** `ort1` is read by ONNX Runtime 1.16 and 1.17, `ort2` by later ones; `adapters`: Trainlet's, without the base. */
 export type CheckpointFormat = 'trainlet' | 'ort1' | 'ort2' | 'adapters';
-/** How a compact file has the parameters of two or more dims. */
+/** A compact file's encoding of parameters of two or more dims. */
 export type Weights = 'exact' | 'float16' | 'int8';
 /** Parameters: all, those that train, or these and the running statistics. */
 export type Which = 'all' | 'trainable' | 'with-statistics';
@@ -143,7 +143,7 @@ export interface ExternalFile {
   bytes: Uint8Array<ArrayBuffer>;
 }
 
-/** What a session is made of. */
+/** Ingredients of a session. */
 export interface SessionFiles {
   parts: Part[];
   external: ExternalFile[];
@@ -172,7 +172,7 @@ export interface Protocol {
   work: { in: void; out: void };
   /** Has a worker of this worker's answer whatever comes at the port: never answered itself. */
   beat: { in: MessagePort; out: void };
-  /** Of a model whose external data comes in pieces (`inPieces` among the settings): which these are. */
+  /** Lists the pieces of external data that a model needs (`inPieces` among the settings). */
   pieces: { in: NewArtifacts; out: { location: string; name: string; offset: number; bytes: number; late: boolean }[] };
   /** Bytes of the `index`-th, `from` one of them on: all of one after the other, first those that are not late. */
   piece: { in: { index: number; from: number; bytes: Uint8Array }; out: void };
@@ -199,7 +199,7 @@ export interface Protocol {
     in: SessionFiles & {
       maxWork?: number;
       passes?: readonly string[];
-      /** By pattern; those of the checkpoint where there are none. */
+      /** Chosen by patterns; none: those of the checkpoint. */
       bounds?: Readonly<Record<string, readonly [number, number]>>;
     };
     out: { info: SessionInfo; properties: PropertyEntry[]; limits: PropertyLimits; fit: string };
@@ -298,7 +298,7 @@ export interface Protocol {
   };
   memoryPlan: { in: void; out: MemoryPlan };
   graphText: { in: GraphName; out: string };
-  /** Whether the nodes of the runs that follow are timed. */
+  /** Switches the timing of nodes in later runs. */
   timeNodes: { in: boolean; out: void };
   nodeTimes: { in: GraphName; out: NodeTimes };
 }

@@ -17,7 +17,7 @@ export const SHARED = Symbol('shared features');
 const MOST_BYTES = 256 * 2 ** 20;
 /** The tolerance between batches of an example's features, relative to the largest: rounding errors. */
 const ROUNDING = 1e-4;
-/** So many examples at least go through the lower layers once more, beside others. */
+/** The least number of cached examples that are computed again, beside new ones. */
 export const AGAIN = 4;
 /**
  * Examples that go through the lower layers at a time, and where their inputs take more than so many bytes, for more

@@ -58,7 +58,7 @@ export async function gatherFeatures(cache, ask, examples, values, how) {
   const shelf = await cache.shelf(base);
   const made = await gather(shelf);
   if (made !== 'others') return made;
-  await shelf.drop(); // of another engine, or damaged and whole by their checksum
+  await shelf.drop(); // another engine's, or damaged but whole by their checksum
   const anew = await gather(await cache.shelf(base));
   return anew === 'others' ? undefined : anew;
 }
@@ -70,7 +70,7 @@ export async function gatherFeatures(cache, ask, examples, values, how) {
 async function baseOf(ask, values, batch) {
   try {
     const model = await ask('export', { outputs: [...values], trainingInfo: false, types: false });
-    const graph = /** @type {Uint8Array} */ (new Message(model).bytes(7)); // beside it are the names of the classes
+    const graph = /** @type {Uint8Array} */ (new Message(model).bytes(7)); // names of classes stand beside it
     const names = new TextEncoder().encode(JSON.stringify([values, batch]));
     return await hashOf(concatBytes([names, graph]));
   } catch (error) {
@@ -128,7 +128,7 @@ class Gathering {
 
   /** @returns {Promise<Found | 'others' | undefined>} 'others': what is stored is not what the engine gives */
   async run() {
-    const isTold = Boolean(this.#outputs); // by packs, which may be gone or damaged once they are read
+    const isTold = Boolean(this.#outputs); // packs say so; they may be gone or damaged once they are read
     const missing = this.#fits ? await this.#takeAll() : await this.#takeSome();
     await this.#tell();
     const known = [...this.#rows.keys()].slice(0, this.#size);

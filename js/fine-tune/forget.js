@@ -54,7 +54,7 @@ function idsOf(ids) {
 }
 
 /**
- * With the names of the classes, whose order is fineTune's to decide. @param {SampleStore} store
+ * The store's examples with the names of their classes; fineTune decides on their order. @param {SampleStore} store
  * @param {readonly string[]} [named]
  */
 async function dataOf(store, named) {

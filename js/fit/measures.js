@@ -25,7 +25,7 @@ import { probabilitiesOf, scoresOf } from '../data/predicted-labels.js';
  */
 
 const BINS = 15;
-const THRESHOLDS = 200; // of keras.metrics.AUC
+const THRESHOLDS = 200; // same as keras.metrics.AUC
 
 /**
  * Each label that counts with its row of scores; one that is ignored or no class does not.

@@ -93,7 +93,7 @@ export const table = (...fields) =>
 
 /** @param {Writer} file @param {Field} field @param {number} place */
 function write(file, field, place) {
-  const to = field.part?.(file); // which may give the file another view
+  const to = field.part?.(file); // this may give the file another view
   if (to === undefined) field.put(file, place);
   else file.view.setUint32(place, to - place, true);
 }

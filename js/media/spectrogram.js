@@ -85,7 +85,7 @@ export function melSpectrogram(what, samples, sampleRate, mel) {
 }
 
 /**
- * With as much of itself, mirrored, before and after it.
+ * Pads a signal with its own mirrored samples, as many before as after.
  * @param {string} what
  * @param {Float32Array} samples
  * @param {number} margin

@@ -139,7 +139,7 @@ function leave(client, kind) {
   clients.idle = takeIdle;
   const end = () => idle.get(kind) === left && idle.delete(kind) && client.release();
   const timer = setTimeout(end, IDLE_MS);
-  /** @type {any} */ (timer).unref?.(); // of Node, which it must not hold
+  /** @type {any} */ (timer).unref?.(); // must not keep Node running
 }
 
 /** @param {EngineOptions} options */

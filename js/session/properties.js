@@ -33,7 +33,7 @@ export class PropertyBag {
     if (typeof value === 'string') checkText(`the value of property '${name}'`, value, propertyText);
     const entry = entryOf(name, value);
     this.#values.set(name, mirrored(entry));
-    // what the engine could not take is told by its next save, that it is gone by any call
+    // the next save reports what the engine could not take; any call reports that the engine is gone
     this.#ask('setProperty', entry).catch(() => {});
   }
 

@@ -21,7 +21,7 @@ export const RUN_OPTIONS = /** @type {const} */ ([
   'tag',
   'extra',
 ]);
-/** And those of a graph with a loss. */
+/** Options of a run with a loss. */
 export const STEP_OPTIONS = /** @type {const} */ ([...RUN_OPTIONS, 'inputGradients']);
 export const PREDICT_OPTIONS = /** @type {const} */ ([
   ...RUN_OPTIONS,
@@ -100,7 +100,7 @@ export async function withSignal(options = {}, act, keys = RUN_OPTIONS) {
   }
 }
 
-/** And not an output of that name. @param {any} value */
+/** True for an AbortSignal, false for an output of that name. @param {any} value */
 const isSignal = (value) => value === undefined || typeof value?.aborted === 'boolean';
 
 /** @param {unknown} value @param {readonly string[]} keys @returns {value is StepOptions} */

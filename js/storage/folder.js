@@ -158,7 +158,7 @@ export class Folder {
     await this.#sync();
     await this.#prune(name, version, keep)
       .then(() => this.#sweep())
-      .catch(() => {}); // what is saved is saved
+      .catch(() => {}); // the save stands whatever happens here
     return version;
   }
 

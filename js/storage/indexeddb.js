@@ -142,7 +142,7 @@ export class Database {
       'readwrite',
       async ({ transaction, ...stores }) => {
         const finished = done(transaction);
-        finished.catch(() => {}); // where a request fails, its own error is thrown
+        finished.catch(() => {}); // a failed request throws its own error
         const [keys, metas] = await Promise.all([
           /** @type {Promise<[string, number][]>} */ (answer(stores.info.getAllKeys(versionsOf(name)))),
           answer(stores.info.getAll(versionsOf(name))),

@@ -152,7 +152,7 @@ const openDatabase = (name) => guard(`the database '${name}' could not be opened
 
 /** @param {string} directory */
 async function openFolder(directory) {
-  const { Folder } = await import('./folder.js'); // which a bundler leaves out of what is for browsers
+  const { Folder } = await import('./folder.js'); // bundlers leave it out of builds for browsers
   if (!Folder) throw unfit('this build is for browsers, where there are no folders');
   return await guard(`the folder ${directory} could not be made`, () => Folder.open(directory));
 }

@@ -94,7 +94,7 @@ function endingsOf(stop) {
  */
 /** @type {WeakMap<Ask, Known>} */
 const knownOf = new WeakMap();
-/** Whose tokens a session has kept keys and values of. @type {WeakMap<Ask, Reader>} */
+/** The reader of whose tokens a session keeps keys and values. @type {WeakMap<Ask, Reader>} */
 const readers = new WeakMap();
 
 /**
@@ -118,7 +118,7 @@ function alike(a, b) {
 class Reader {
   /** The session's engine. */
   #ask;
-  /** With another adapter, or the same. */
+  /** The ask of this call, maybe with another adapter. */
   #asking;
   /** @type {GraphName} */
   #graph;

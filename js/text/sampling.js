@@ -122,7 +122,7 @@ function pick(p, at) {
     at -= p[i];
     if (at < 0) return i;
   }
-  return last; // where the sum was rounded below 1
+  return last; // the sum was rounded below 1
 }
 
 /** A number from 0 up to 1 for each place in a text (splitmix32). @param {number} seed */

@@ -24,7 +24,7 @@ export interface FeatureEvent {
   readonly examples: number;
   /** The bytes of the features of all examples that are trained on. */
   readonly bytes: number;
-  /** With a store: the origins of those that are done. */
+  /** Origins of those that are done; only with a store. */
   readonly store?: FeatureOrigins;
 }
 

@@ -17,9 +17,9 @@ export interface GenerateOptions {
    * the token of the highest score is taken each time, as with `do_sample=False`.
    */
   temperature?: number;
-  /** With a temperature: only the so many best are drawn from, after the temperature; 0: all. Default 50. */
+  /** Draws only from this many best tokens, after the temperature; 0: all. Default 50. Needs a temperature. */
   topK?: number;
-  /** With a temperature: of these, the likeliest that together have at least this share; default 1: all. */
+  /** Draws from the likeliest of these whose shares add up to at least this; default 1: all. Needs a temperature. */
   topP?: number;
   /**
    * The factor by which the score of a token that is there already (the prompt counts) is divided where it is positive,

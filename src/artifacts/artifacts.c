@@ -158,7 +158,7 @@ static Status append_gradients(Graph *g, Value *loss, Value *const *wrt, int cou
 }
 
 /* Appends backward and one accumulator for each parameter that the loss depends on; the others are `trained` no more.
- * With the loss outside, also gradients towards `inputs`, if these are wanted. */
+ * An external loss adds gradients towards `inputs`, if these are wanted. */
 static Status append_training(TrainletArtifacts *a, Graph *g, Value *loss, bool *trained, bool inputs) {
   Graph *m = a->model;
   int count = 0, input_count = 0;

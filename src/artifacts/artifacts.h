@@ -17,15 +17,15 @@
 struct TrainletArtifacts {
   Arena arena;    /* itself, and the options' text */
   Arena parsed;   /* the model */
-  Arena read;     /* what its training_info gives */
-  Arena building; /* of one build: marks, lists, warnings */
+  Arena read;     /* holds the results of its training_info */
+  Arena building; /* holds the marks, lists and warnings of one build */
   Budget budget;
   External external;
   Constants constants; /* for inputs of the model */
   Error error;
   Graph *model;
   LossOptions loss;
-  LossOptions *losses; /* where there are several: their sum is in its place */
+  LossOptions *losses; /* several losses: their sum stands in the loss's place */
   int loss_count, loss_capacity;
   Optimizer optimizer;
   HeadOptions head;
@@ -50,9 +50,9 @@ struct TrainletArtifacts {
   bool has_settings;     /* the options give other settings of it */
   bool initialize;       /* run the training_info's initialization */
   TrainingInfo info;
-  Weights weights;         /* who reads the model's parameters */
-  bool untie;              /* what an exporter made one, also where it has left no trace, if that is safe */
-  bool keeps_merged;       /* what an exporter made one, although it has left a trace */
+  Weights weights; /* who reads the model's parameters */
+  bool untie;      /* separates parameters that an exporter merged, also where it has left no trace, if that is safe */
+  bool keeps_merged;       /* keeps parameters merged although the exporter has left a trace */
   bool updates_batch_norm; /* that of frozen layers too */
   bool fixed_batch;        /* stays so (model/free_batch.h) */
   bool types;              /* the models tell the type of every value */
@@ -69,7 +69,7 @@ static inline Status artifacts_leave(TrainletArtifacts *a, bool done) {
 }
 
 void artifacts_forget_model(TrainletArtifacts *a);
-void artifacts_forget_parts(TrainletArtifacts *a); /* what the last build made, and all of its memory */
+void artifacts_forget_parts(TrainletArtifacts *a); /* frees the results of the last build, with their memory */
 
 /* The head and the adapters that the options want; what trains of them is added to requires_grad. */
 Status artifacts_put_layers(TrainletArtifacts *a);
@@ -96,7 +96,8 @@ Status artifacts_choose(TrainletArtifacts *a, bool *trained);
 const char *artifacts_frozen_because(const TrainletArtifacts *a, const Value *v);
 /* Notes in the metadata of g what exporters say of them, for models that are exported and made into artifacts again. */
 Status artifacts_note_exporter(const TrainletArtifacts *a, Graph *g);
-const char *artifacts_left_hint(const TrainletArtifacts *a); /* where none trains: what to do, after the sentence */
+const char *
+artifacts_left_hint(const TrainletArtifacts *a); /* the advice after the sentence that no parameter trains */
 /* Refuses a pattern of requiresGrad or frozen that matches no parameter: it must be a typing error. */
 Status artifacts_check_patterns(TrainletArtifacts *a);
 /* The parameter of the training_info that corresponds to v of a->model; NULL if there is none. */

@@ -41,7 +41,7 @@ static Graph *read_model(TrainletArtifacts *a, const void *model, size_t bytes, 
   return onnx_read_training(model, bytes, &a->external, defers, a->keeps_merged, &a->parsed, &a->error, &a->training);
 }
 
-/* With constants for inputs. What is no tensor of numbers is refused with the sentence that it has without them. */
+/* Binds inputs to constants. Refuses what is no tensor of numbers with the sentence that it has unbound. */
 static Graph *read_bound(TrainletArtifacts *a, const void *model, size_t bytes) {
   Graph *g = read_model(a, model, bytes, true);
   if (g && a->error.status == STATUS_OK) g = constants_bind(&a->constants, g, &a->parsed, &a->error);

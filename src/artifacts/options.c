@@ -148,7 +148,7 @@ static const char *loss_option(int i) { return loss_options[i].name; }
 
 static const LossOption options_of_part[] = {
     {"input", set_input}, {"label", set_label}, {"weight", set_weight}, {NULL, NULL}};
-static const char *part_option(int i) { /* those of any loss, too */
+static const char *part_option(int i) { /* options of any loss are among them */
   int own = (int)(sizeof options_of_part / sizeof *options_of_part) - 1;
   return i < own ? options_of_part[i].name : loss_option(i - own);
 }

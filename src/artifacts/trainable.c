@@ -61,7 +61,7 @@ static Told told_again(const TrainletArtifacts *a, const Value *v) {
 Status artifacts_note_exporter(const TrainletArtifacts *a, Graph *g) {
   for (int i = 0; i < a->model->value_count; i++) {
     const Value *v = a->model->values[i];
-    bool made = v->kind == VALUE_CONSTANT && !v->initializer && weights_learned(&a->weights, v); /* by a node */
+    bool made = v->kind == VALUE_CONSTANT && !v->initializer && weights_learned(&a->weights, v); /* a node holds it */
     if (!made && (!mode_is_parameter(v) || v->quantized)) continue;
     const char digit[] = {(char)('0' + (made ? TOLD_NO_PARAMETER : told_again(a, v))), '\0'};
     if (*digit != '0') TRY(notes_add(g, TOLD_KEY, v->name, digit));
@@ -109,7 +109,7 @@ Status artifacts_read_weights(TrainletArtifacts *a) {
   bool made = false;
   TRY(make_masters(a, &made));
   if (made) {
-    TRY(computed_undo(m)); /* of the float32 numbers */
+    TRY(computed_undo(m)); /* undo the exporter's work in the float32 numbers */
     TRY(weights_read(m, &a->building, &a->weights));
   }
   TRY(untie(m, &a->weights, !a->keeps_merged, a->untie));

@@ -68,20 +68,20 @@ typedef struct Checkpoint {
   uint64_t rng_seed, rng_step;
   int64_t position[POSITION_COUNT];
   const char *fit;        /* the state of a fit, in its own words; NULL for none */
-  CheckpointTensor *best; /* what training changes, as it was at the fit's best */
+  CheckpointTensor *best; /* the trained values at the fit's best */
   int best_count;
   CheckpointBounds *bounds;
   int bound_count;
   CheckpointGroup *groups;
   int group_count;
-  CheckpointTensor *averages; /* of what trains, over the steps */
+  CheckpointTensor *averages; /* means of the trained values over the steps */
   int average_count;
   CheckpointTensor *bases; /* to which parameters with an anchor are drawn */
   int base_count;
   CheckpointAdapter *adapters;
   int adapter_count;
   const char *adapter;     /* the one in use; "": none, NULL: the only one */
-  CheckpointTensor *start; /* what adapters have, as it was before one trained */
+  CheckpointTensor *start; /* the values of adapters before one trained */
   int start_count;
   bool alone; /* it holds what adapters have, over parameters with this hash */
   uint32_t base;
@@ -97,9 +97,9 @@ enum { PROPERTY_NAME_MAX = 1 << 10, PROPERTY_TEXT_MAX = 16 << 20 };
 /* Refuses a name that is empty, and a name or value (NULL: it is a number) that is too long or not UTF-8. */
 Status property_check(const char *name, const char *value, Error *error);
 
-/* That a group's numbers are finite and at least 0. */
+/* True if a group's numbers are finite and at least 0. */
 bool checkpoint_group_is_good(const CheckpointGroup *g);
-bool checkpoint_rate_is_good(float learning_rate); /* what a session could save again */
+bool checkpoint_rate_is_good(float learning_rate); /* true if a session could save it again */
 
 /* Trainlet's own format (schema/checkpoint.proto). checkpoint-corrupt with a sentence for damaged bytes; the bytes may
  * be freed when it returns. */

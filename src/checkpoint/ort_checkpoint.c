@@ -8,7 +8,7 @@
 
 enum { CHECKPOINT_VERSION, CHECKPOINT_MODULE, CHECKPOINT_OPTIMIZERS, CHECKPOINT_PROPERTIES };
 enum { MODULE_TRAINABLE, MODULE_FROZEN, MODULE_NOMINAL, MODULE_EXTERNAL };
-enum { ONLY_PLANS = 2 }; /* where ONNX Runtime has 1 */
+enum { ONLY_PLANS = 2 }; /* ONNX Runtime has 1 here */
 enum { GROUP_NAME, GROUP_STEP, GROUP_LR, GROUP_STATES };
 enum { STATES_PARAMETER, STATES_MOMENTS };
 enum { BAG_INTS, BAG_FLOATS, BAG_STRINGS };
@@ -316,7 +316,8 @@ Status ort_checkpoint_write(const Checkpoint *c, int version, Error *error, Bloc
   if (status != STATUS_OK) return status;
   FlatWriter w = {0};
   w.failed = !reserve(&w, c);
-  size_t head = flat_put_vector(&w, HEAD_BYTES - 4, 1); /* of bytes; root offset in place of its length */
+  size_t head = flat_put_vector(&w, HEAD_BYTES - 4,
+                                1); /* a vector of bytes; the root offset stands in place of its length */
   size_t at[4], root = flat_put_table(&w, 4, (uint8_t[]){4, 4, c->has_optimizer ? 4 : 0, 4}, at), of[4];
   flat_set(&w, head + 4, "ODTC", 4);
   flat_set(&w, head + MARK_AT, mark, 8);

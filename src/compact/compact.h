@@ -18,7 +18,7 @@ typedef struct Compact {
 enum { COMPACT_VERSION = 1, COMPACT_NAME_BYTES = 12 };
 typedef struct CompactHead {
   uint8_t magic[5], version, zeros[2];
-  uint32_t checksum; /* of all bytes after it */
+  uint32_t checksum; /* covers all bytes after it */
   char optimizer[COMPACT_NAME_BYTES];
 } CompactHead;
 _Static_assert(sizeof(CompactHead) == 24, "the head has no gaps");
@@ -28,7 +28,7 @@ extern const uint8_t compact_magic[5];
 /* The encodings of a tensor's numbers. */
 typedef enum CompactCoding {
   CODING_NONE,  /* not at all: an input's, a nominal checkpoint's */
-  CODING_EXACT, /* as they are; of strings, as fields of kind FIELD_TEXT */
+  CODING_EXACT, /* unchanged; strings as fields of kind FIELD_TEXT */
   CODING_HALF,  /* float32 as float16 */
   CODING_INT8,  /* float32: a scale for each channel of the first dim, then int8s */
 } CompactCoding;
@@ -39,9 +39,9 @@ typedef struct CompactFixed {
     const char *name;
     int64_t size;
     bool used; /* set by reading */
-  } *dims;     /* of the inputs, instead of symbols of these names */
+  } *dims;     /* sizes of the inputs' dims, in place of symbols of these names */
   int dim_count;
-  Arena *frame; /* of all but what runs of the graph read */
+  Arena *frame; /* holds everything that no run of the graph reads */
 } CompactFixed;
 
 /* All memory that graphs and checkpoint need comes from the arena, but the checkpoint's tensors point into the bytes

@@ -17,7 +17,7 @@ typedef struct Reader {
   bool stays;  /* the bytes do: elements of the checkpoint may point into them */
   const char **texts;
   int text_count;
-  Arena *arena, *frame;      /* of what runs read, and of all else */
+  Arena *arena, *frame;      /* arena: what runs read; frame: the rest */
   const CompactFixed *fixed; /* NULL: for a session */
   Status (*fix_dims)(struct Reader *r, const Graph *g, CheckpointTensor *input); /* NULL, too */
   Error *error;

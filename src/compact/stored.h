@@ -11,7 +11,7 @@ typedef struct StoredValue {
 /* Values are numbered from 1: those of the list first, then the outputs of each node; 0 is an absent one. */
 typedef struct StoredNode {
   const char *domain, *op, *name;
-  int64_t stream; /* as it differs from the node's place in the list */
+  int64_t stream; /* less the node's place in the list */
   int *in;
   const char **out; /* NULL: absent */
   Attr *attrs;
@@ -30,7 +30,7 @@ typedef struct StoredGraph {
 } StoredGraph;
 
 typedef struct Stored {
-  float *settings; /* of the optimizer, by SettingId; a flag is 0 or 1 */
+  float *settings; /* the optimizer's, by SettingId; a flag is 0 or 1 */
   int setting_count;
   StoredGraph *graphs; /* train, eval */
   int graph_count;
@@ -66,5 +66,5 @@ struct Record {
 };
 
 extern const Record stored_record;
-extern const Field stored_attr_values[]; /* of an attribute, by its AttrKind */
-#define ATTR_KINDS (ATTR_STRINGS + 1)    /* those that are stored */
+extern const Field stored_attr_values[]; /* an attribute's, by its AttrKind */
+#define ATTR_KINDS (ATTR_STRINGS + 1)    /* the kinds that are stored */

@@ -13,7 +13,7 @@
 const uint8_t compact_magic[5] = {0x0D, 'T', 'L', 'C', 'P'};
 
 typedef struct Writer {
-  uint8_t *at; /* where the next byte goes; NULL while they are only counted */
+  uint8_t *at; /* the next byte's place; NULL while bytes are only counted */
   size_t count;
   bool collects, failed;
   const char **texts; /* sorted, each once, when they have been collected */

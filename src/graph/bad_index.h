@@ -5,7 +5,7 @@
 
 typedef struct BadIndex {
   const Node *node; /* NULL: none */
-  int input;        /* of the node, which holds the index */
+  int input;        /* the node's input that holds the index */
   size_t at;        /* its element */
   int64_t least, most;
   Status (*refuse)(const Node *n); /* not NULL: no index, this says why the run ends */

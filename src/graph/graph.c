@@ -278,7 +278,7 @@ static Status check_counts(const Node *n) {
   for (int i = 0; i < n->in_count && !(op->flags & (OP_SUBGRAPHS | OP_SEQUENCES | OP_STRINGS)); i++)
     if (n->in[i] && n->in[i]->type == DTYPE_STRING)
       return node_fail(n, STATUS_UNSUPPORTED_OP, "input %d ('%.64s') is string, it takes numbers", i, n->in[i]->name);
-  int needed = inputs.max < 0 ? n->in_count : inputs.min; /* of any number none is optional */
+  int needed = inputs.max < 0 ? n->in_count : inputs.min; /* a variadic input cannot be left out */
   for (int i = 0; i < needed && !(op->flags & OP_SUBGRAPHS); i++)
     if (!n->in[i]) return node_invalid(n, "input %d must be there", i);
   return STATUS_OK;

@@ -29,9 +29,9 @@ typedef enum ValueKind {
  * the same keys is one tensor of keys and one of all values, a row for each map. */
 typedef struct Declared {
   bool sequence, optional;
-  DType map;   /* of the keys of a map, or of each map of the sequence; NONE: there are none */
-  DType type;  /* of the tensor, of each of the sequence, or of the values of maps */
-  Shape shape; /* of each; rank -1: any */
+  DType map;   /* type of the keys of a map, or of each map of the sequence; NONE: no maps */
+  DType type;  /* type of the tensor, of each of the sequence, or of the values of maps */
+  Shape shape; /* shape of each; rank -1: any */
 } Declared;
 
 /* An exporter's notes on an initializer. TOLD_ATTRIBUTE: a module's parameter or buffer, by its name. */
@@ -48,11 +48,11 @@ typedef struct Value {
   bool fixed; /* VALUE_STATE that no step changes: a frozen parameter */
   bool initializer; /* VALUE_CONSTANT from the model's initializer list: it may become a parameter */
   Node *producer;   /* VALUE_NODE only */
-  const Dim
-      *known; /* contents known before any run, as dims (symbols: dim_is_symbol; numbers may be < 0); NULL when not */
-  const Declared *declared; /* of an input that may be a sequence or an optional, and of an output whose type is not
-                               known yet; else NULL */
-  struct Value **items;     /* VALUE_SEQUENCE only */
+  /* contents known before any run, as dims (symbols: dim_is_symbol; numbers may be < 0); NULL when not */
+  const Dim *known;
+  /* set for an input that may be a sequence or an optional, and for an output whose type is not known yet; else NULL */
+  const Declared *declared;
+  struct Value **items; /* VALUE_SEQUENCE only */
   int item_count;
   bool absent; /* VALUE_SEQUENCE that stands for an empty optional */
   bool ahead;  /* VALUE_NODE whose data was computed while the graph was built (graph/known.h) */
@@ -64,7 +64,7 @@ typedef struct Value {
   size_t offset;      /* in the step arena */
   int first, last;    /* steps that write and last read the root's bytes */
   /* Passes only (passes/rewrite.h). */
-  struct Value *instead; /* what its readers are to read instead */
+  struct Value *instead; /* its readers are to read this one instead */
   int readers;           /* nodes that read it, and once more where it is an output of the graph */
   bool fetched;          /* an output of the graph; train/mode.c marks them, too */
   /* Others. */
@@ -75,14 +75,14 @@ typedef struct Value {
   Told told;
   const char *computed_from; /* the parameter from which an exporter computed this constant; NULL: none */
   bool computed_masked;      /* from no other parameter, but from a buffer too */
-  bool computed_changed;     /* by more than moving and adding elements */
+  bool computed_changed;     /* the exporter did more than move and add elements */
   struct Value *copy;        /* in the graph that this one was last cloned to; NULL when that does not want it */
-  const struct Value
-      *pin; /* stands for it in clones: a constant, its contents computed ahead (program/dynamic_shapes.h), or what
-                              was fed (program/feed.h) */
+  /* stands for it in clones: a constant, its contents computed ahead (program/dynamic_shapes.h), or what was fed
+   * (program/feed.h) */
+  const struct Value *pin;
   struct Contribution *contributions; /* backward only: gradients that have arrived and wait to be summed */
 } Value;
-#define VALUE_RUN_BYTES offsetof(Value, index) /* of a value that is only computed with */
+#define VALUE_RUN_BYTES offsetof(Value, index) /* size of a value that is only computed with */
 
 /* Itself, or the value in whose bytes it stands. */
 static inline Value *value_root(const Value *v) {
@@ -106,7 +106,7 @@ typedef enum AttrKind {
 typedef struct Attr {
   const char *name;
   AttrKind kind;
-  int count; /* of floats, ints, strings */
+  int count; /* number of floats, ints or strings */
   union {
     float f;
     int64_t i;
@@ -132,25 +132,25 @@ struct Node {
   Value **in;  /* in[i] is NULL when an optional input is absent */
   Value **out; /* out[i] is NULL when an optional output is not wanted */
   int in_count, out_count;
-  void *params;  /* what infer made of the attributes; the op's own struct */
+  void *params;  /* the op's own struct, which infer made from the attributes */
   void *scratch; /* available during run, 64-byte aligned; never NULL, because addresses are computed from it even when
                     nothing is there */
   Graph *graph;
   const char *name;     /* never NULL; made up from the op and its first output when the model has none */
   int version;          /* the op's since-version in force: the highest of op->since that is ≤ the graph's opset */
-  int stream;           /* of random numbers: the node's number in the graph that was read, the same in every clone */
+  int stream;           /* random numbers: the node's number in the graph that was read, the same in every clone */
   size_t scratch_bytes; /* set by infer when shapes are numbers: bytes wanted during run */
   /* The node that this one is a part of, where others make that up (Op.expand); else NULL. No run reads it, nor what
    * follows (NODE_RUN_BYTES). */
   Node *expanded_from;
-  bool stretches;     /* of two dims that met in a broadcast as different symbols, either may turn out to be 1 */
+  bool stretches;     /* two dims that met in a broadcast as different symbols: either may turn out to be 1 */
   const char *module; /* that it was in, as its exporter says; else NULL */
   bool in_training;   /* a BatchNormalization of which its exporter says so */
   Attr *attrs;
   int attr_count;
   Deferred deferred;
 };
-#define NODE_RUN_BYTES offsetof(Node, expanded_from) /* of a node that only runs */
+#define NODE_RUN_BYTES offsetof(Node, expanded_from) /* size of a node that only runs */
 
 typedef struct Opset {
   const char *domain; /* "" is ai.onnx */
@@ -170,16 +170,16 @@ typedef struct Deferral {
   bool resumes;  /* Loops go on where they left off; otherwise they are deferred to run alone */
   bool pending;  /* a node of the graph is deferred */
   bool tries;    /* an infer or an expansion that can be deferred is in progress */
-  Value *needed; /* what the last infer or expansion needed */
+  Value *needed; /* the contents that the last infer or expansion needed */
 } Deferral;
 
 struct Graph {
   Error *error;
-  const Rng *rng; /* what random operators draw from; set by the session before a run */
-  Arena *arena;   /* of what a run reads: contents, params, and what these point to. No run reads it, nor what follows
+  const Rng *rng; /* source of random operators; set by the session before a run */
+  Arena *arena; /* holds what a run reads: contents, params, and what these point to. No run reads it, nor what follows
                      (GRAPH_RUN_BYTES) */
-  Arena *
-      frame; /* of nodes, values and names: the same one, unless nothing but runs needs the graph (session/trainer.c) */
+  /* holds nodes, values and names: the same one, unless nothing but runs needs the graph (session/trainer.c) */
+  Arena *frame;
   Node **nodes;
   int node_count, node_capacity;
   Value **inputs;
@@ -196,15 +196,14 @@ struct Graph {
   int reserved_count, reserved_capacity;
   const Graph *origin; /* while this graph is copied from it: a made-up name is none of its names */
   NameTable value_names, symbol_names, reserved_names;
-  int made;          /* counter for made-up names */
-  int first_stream;  /* Node.stream of the first node */
-  double work_ahead; /* multiply-adds computed while it was built or planned (graph/work.h) */
-  double work_expanded,
-      work_limit;          /* those of expanded operators, and the most they may be in a run; 0: WORK_DEFAULT */
-  const ThreadsStop *stop; /* of the run for which it is planned; NULL: none */
-  int inlined;             /* how much of subgraphs was added (graph/subgraph.h) */
+  int made;                         /* counter for made-up names */
+  int first_stream;                 /* Node.stream of the first node */
+  double work_ahead;                /* multiply-adds computed while it was built or planned (graph/work.h) */
+  double work_expanded, work_limit; /* multiply-adds of expanded operators, and their limit in a run; 0: WORK_DEFAULT */
+  const ThreadsStop *stop;          /* stops the run for which the graph is planned; NULL: none */
+  int inlined;                      /* size of the subgraphs that were added (graph/subgraph.h) */
   Deferral deferral;
-  bool predicts;      /* of a model for inference: Dropout drops nothing */
+  bool predicts;      /* a model for inference: Dropout drops nothing */
   Node *expanding;    /* the node that is being made of others, the outermost; NULL: none */
   const char *module; /* Node.module of the nodes that are added next */
   struct {
@@ -213,12 +212,12 @@ struct Graph {
   } metadata;         /* the model's metadata_props */
   const char *folded; /* the first weight of which an exporter says that a BatchNormalization became part of it */
   const char *lost;   /* the first parameter that its notes name and the file lacks */
-  int lost_count;     /* how many there are */
+  int lost_count;     /* number of such parameters */
   int ir_version;
   int file_opset; /* the version of ai.onnx in the file from which nodes are read; the graph's own is 13 or higher */
 };
 
-#define GRAPH_RUN_BYTES offsetof(Graph, arena) /* of a graph whose nodes only run */
+#define GRAPH_RUN_BYTES offsetof(Graph, arena) /* size of a graph whose nodes only run */
 
 Graph *graph_new(Arena *arena, Error *error);
 /* An empty graph with the symbols, opsets and metadata of g. */

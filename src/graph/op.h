@@ -40,8 +40,8 @@ typedef struct Expansion {
   Node *node;
   Value **out;
   Added rest; /* or the node that is left to do, which has the same outputs: if its `op` is set, `out` is not filled */
-  const char *const *names; /* of the outputs, where they are to have them; else NULL */
-  bool named;               /* what is in `out` has these names */
+  const char *const *names; /* names for the outputs; NULL: any names */
+  bool named;               /* the values in `out` have these names */
 } Expansion;
 
 typedef struct Upgrade Upgrade;
@@ -59,7 +59,7 @@ typedef struct Counted {
   int labels;    /* the input that they are, of scores that are input 0; 0: it is a loss of numbers */
   bool ignores;  /* labels of `ignored` do not count */
   int64_t ignored;
-  int64_t stray_at; /* which element of the labels is no class; -1: none */
+  int64_t stray_at; /* the element of the labels that is no class; -1: none */
   int64_t stray;    /* that label */
 } Counted;
 
@@ -118,10 +118,10 @@ struct Op {
   bool (*reads)(const Node *n, int input);
   /* Instead of infer, run and grad: emits the operators that it is made of, which have gradients. */
   Status (*expand)(Expansion *c);
-  bool (*expands)(const Added *a); /* whether it does; NULL: always. If not, infer, run and grad are used */
+  bool (*expands)(const Added *a); /* true if it expands; NULL: always. If not, infer, run and grad are used */
   /* Turns a node of an opset before 13 into one of 13 (graph/upgrade.h); NULL: nothing differs. */
   Status (*upgrade)(Upgrade *u);
-  Counted (*counted)(const Node *n); /* of what may be the last node of a loss; NULL: it is none */
+  Counted (*counted)(const Node *n); /* set where it may be the last node of a loss; else NULL */
   /* Multiply-adds of run besides those for reading and writing elements, rather too many than too few; NULL: none. */
   double (*work)(const Node *n);
   /* Data about this operator for an infer or run that several operators share, such as its Arithmetic. */
@@ -164,7 +164,7 @@ const Op *op_find_in(const char *domain, const char *name); /* "" is ai.onnx; NU
 const Op *op_find(const char *name);
 /* Notes that a graph had a node of it: what a build for just these graphs must keep. */
 void op_see(const Op *op);
-void op_print_seen(TextBuilder *p); /* those noted since the program began: operator DOMAIN.NAME, a line each */
+void op_print_seen(TextBuilder *p); /* prints operators noted since the program began: DOMAIN.NAME, a line each */
 
 /* ---- for messages: a name alone may be one that only the exporter has chosen ---- */
 enum { TITLE_TEXT = 400 };

@@ -17,7 +17,7 @@ typedef struct SubgraphNode {
 } SubgraphNode;
 
 struct Subgraph {
-  const char **names; /* of the slots */
+  const char **names; /* the slots' */
   int slot_count, input_count;
   int *captures; /* slots of values of the surrounding graphs; these are the last inputs of the node, in the order of
                     its attributes */
@@ -29,7 +29,7 @@ struct Subgraph {
   int *outputs;    /* slots */
   Value *declared; /* types and shapes of the outputs; unknown dims are 0 */
   int output_count;
-  int size; /* of one run of it: SUBGRAPH_MOST */
+  int size; /* counted for one run of it: SUBGRAPH_MOST */
 };
 
 /* Nodes, their inputs, outputs and attributes, counted together, of all subgraphs that are added to one graph; a node

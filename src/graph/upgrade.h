@@ -4,7 +4,7 @@
 #include "graph/op.h"
 
 enum {
-  OPSET_MIN = 13, /* of every graph */
+  OPSET_MIN = 13, /* every graph has at least this one */
   OPSET_MAX = 28, /* the newest that we know; what a newer one may have changed is read as it was then */
 };
 

@@ -16,8 +16,8 @@ typedef struct AttentionStrides {
 
 typedef struct Attention {
   size_t images, heads, queries, keys;
-  size_t width;       /* of q and k */
-  size_t value_width; /* of v and y */
+  size_t width;       /* a head's, in q and k */
+  size_t value_width; /* a head's, in v and y */
   float scale;
   bool causal;                 /* query i sees key j where j - i ≤ keys - queries */
   AttentionStrides q, k, v, y; /* d of q, v and y is 1 */

@@ -10,8 +10,8 @@
 
 enum {
   STEP = BYTE_COLUMNS,
-  STRIPS = 64,  /* of so many columns at least a thread takes, for shorter runs of a row are not fetched ahead */
-  ROWS = 8,     /* of A, of the last columns */
+  STRIPS = 64,  /* a thread takes at least so many columns, because shorter runs of a row are not fetched ahead */
+  ROWS = 8,     /* rows of A for the last columns */
   CHUNK = 4096, /* sums of few rows, while the first cache holds them */
   FEW = 3,      /* rows of A that read B as it is */
   TILE = 4,     /* rows of A by eight columns */

@@ -5,11 +5,11 @@
 
 typedef struct Conv {
   size_t batch, groups;
-  size_t channels, features; /* of x and of y, over all groups */
+  size_t channels, features; /* channels of x and of y, over all groups */
   Window window;
   bool clamp; /* y is kept in low … high (Relu is 0 … inf); NaN stays NaN */
   float low, high;
-  const float *packed; /* what conv_pack_weights made of w; NULL: forward packs w each time */
+  const float *packed; /* w as conv_pack_weights packed it; NULL: forward packs w each time */
 } Conv;
 
 /* The variants that are faster than the plain product; a test switches one off and must get the same result. */

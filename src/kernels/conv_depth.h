@@ -13,17 +13,17 @@
 #include "kernels/conv.h"
 
 typedef struct Conv3d {
-  Conv conv;              /* of the images */
+  Conv conv;              /* the convolution of the images */
   Window depth;           /* along its axis 0 */
-  size_t batch, channels; /* of x */
-  size_t features;        /* of y */
+  size_t batch, channels; /* x's */
+  size_t features;        /* y's */
   bool deep;
 } Conv3d;
 
 /* `conv` is of x and y without their depth. */
 Conv3d conv3d_of(Conv conv, Window depth, bool deep);
 
-const char *conv3d_missing(const Conv3d *c, ConvDirection direction); /* as conv_missing */
+const char *conv3d_missing(const Conv3d *c, ConvDirection direction); /* same as conv_missing, for three dims */
 
 bool conv3d_forward_bytes(const Conv3d *c, size_t *bytes);
 bool conv3d_input_gradient_bytes(const Conv3d *c, size_t *bytes);

@@ -14,13 +14,13 @@ typedef struct Input {
   float *dx;
   Phases phases;
   size_t images, blocks; /* images: in a block */
-  float *copy;           /* of each thread: dy padded, (images, F, plane) */
+  float *copy;           /* one for each thread: dy padded, (images, F, plane) */
   int32_t *w_cell;       /* per cell (f, i, j) of a phase and group: where w has it … */
   int32_t *dy_cell;      /* … and dy, from a pixel's first */
   int32_t *pixel;        /* offset of each pixel of a phase */
   float *packed;         /* w of a phase, all groups */
-  float *pixels;         /* of each thread: (C / groups, images, pixels of a phase); only where the stride is not 1 */
-  char *gemm;            /* of each thread */
+  float *pixels; /* one for each thread: (C / groups, images, pixels of a phase); only with a stride other than 1 */
+  char *gemm;    /* scratch of each thread */
   size_t copy_floats, pixels_floats, gemm_bytes;
   size_t phase[2], cells;
   bool cleared; /* dx is 0 where no phase has a cell */

@@ -16,12 +16,12 @@ typedef struct Slide {
   size_t cells;  /* (C / groups) · KH · KW */
   size_t pixels; /* OH · OW */
   size_t blocks;
-  float *copy;    /* of each thread: (images, C, plane) */
+  float *copy;    /* one for each thread: (images, C, plane) */
   int32_t *cell;  /* offset of each kernel cell from a pixel's first one */
   int32_t *pixel; /* offset of each pixel's first cell, through all images of a block */
   float *packed;  /* forward: w */
   int32_t *dy;    /* weight gradient: offset of each pixel of dy, through all images of a block */
-  char *gemm;     /* of each thread */
+  char *gemm;     /* scratch of each thread */
   size_t copy_floats, gemm_bytes;
 } Slide;
 

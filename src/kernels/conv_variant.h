@@ -7,7 +7,7 @@
 typedef struct ConvVariant {
   Variant way;
   bool (*suits)(const Conv *conv);
-  bool (*can)(const Conv *conv); /* where no other is there that suits; NULL: it suits whatever it can do */
+  bool (*can)(const Conv *conv); /* asked if no variant suits; NULL: it suits whatever it can do */
   bool (*bytes)(const Conv *conv, size_t *bytes);
   /* x, w, bias, y; dy, w, NULL, dx; or x, dy, NULL, dw */
   void (*run)(const Conv *conv, const float *a, const float *b, const float *bias, float *to, void *scratch);

@@ -10,7 +10,7 @@
 
 enum {
   SLACK = 4,   /* floats behind a padded plane that a vector over its edge may read */
-  PLANES = 16, /* of one task: neighbours in memory */
+  PLANES = 16, /* planes in one task: neighbours in memory */
 };
 
 static bool suits(const Conv *conv) { return conv->channels == conv->groups && conv->features <= 4 * conv->channels; }
@@ -21,7 +21,7 @@ typedef struct Slide {
   size_t inside;   /* so many vectors end before the output plane does */
   int32_t *cell;   /* offset of each from a pixel's first */
   int32_t *vector; /* offset of the first pixel of each four neighbours of an output row; a row's last may hang over */
-  int32_t *out;    /* where they go in the output plane */
+  int32_t *out;    /* their places in the output plane */
 } Slide;
 
 static size_t vectors_in(size_t rows, size_t columns) { return rows * ((columns + 3) / 4); }
@@ -98,7 +98,7 @@ typedef struct Forward {
   float *y;
   Padded padded;
   Slide slide;
-  float *plane; /* of each thread */
+  float *plane; /* one for each thread */
   size_t plane_floats;
 } Forward;
 
@@ -162,8 +162,8 @@ typedef struct Input {
   Slide slide;
   size_t phase[2];
   int32_t *w_cell;
-  float *planes; /* of each thread: the dy planes of one channel, */
-  float *pixels; /* those of a phase, where the stride is not 1, */
+  float *planes; /* one for each thread: the dy planes of one channel, */
+  float *pixels; /* the planes of a phase if the stride is not 1, */
   float *weight; /* and the weights of its cells */
   size_t planes_floats, pixels_floats, cells;
 } Input;
@@ -253,7 +253,7 @@ typedef struct Weight {
   Forward forward;
   const float *dy;
   float *dw;
-  float *rows; /* of each thread: a plane of dy, each row filled up with zeros to whole vectors, */
+  float *rows; /* one for each thread: a plane of dy, each row filled up with zeros to whole vectors, */
   float *sums; /* and, for some features, four lanes for every cell */
   size_t rows_floats, cell_floats;
 } Weight;

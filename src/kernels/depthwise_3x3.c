@@ -78,8 +78,8 @@ INLINE f32x4 dot3(const f32x4 *w, Three t) { return f32x4_madd(w[2], t.v[2], f32
 typedef struct Plane {
   const float *x;
   float *y;
-  size_t rows, columns;         /* of x */
-  size_t out_rows, out_columns; /* of y */
+  size_t rows, columns;         /* x's */
+  size_t out_rows, out_columns; /* y's */
   bool clamp;
   f32x4 bias, low, high;
 } Plane;

@@ -15,7 +15,7 @@ typedef struct Fft {
   size_t n;
   size_t factors[40]; /* their product is n */
   Complex *turns;     /* e^(-2πi·k / n); by Bluestein c */
-  struct Fft *power;  /* by Bluestein: the transform of 2n numbers or more, NULL otherwise */
+  struct Fft *power;  /* Bluestein's transform, of 2n numbers or more; NULL: other algorithms */
 } Fft;
 
 bool fft_takes(size_t n); /* not a large multiple of a large prime, whose tables would be too long */

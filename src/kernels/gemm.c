@@ -10,11 +10,13 @@
 enum {
   ROWS = TILE_ROWS,
   COLUMNS = 8,
-  PAIR_COLUMNS = 16, /* of panels packed ahead: a cache line, so that a single row reads one stream into four sums */
-  PAIRED_ROWS = 4,   /* at most: with more, the tile is faster */
-  ROW_BLOCK = 24,    /* panels of A in a block: 184 KB, the second cache */
+  PAIR_COLUMNS =
+      16, /* columns of two panels packed ahead: a cache line, so that a single row reads one stream into four sums */
+  PAIRED_ROWS = 4, /* at most: with more, the tile is faster */
+  ROW_BLOCK = 24,  /* panels of A in a block: 184 KB, the second cache */
   COLUMN_BLOCK = 768,
-  DIRECT_PANELS = 16,  /* of A: with fewer rows, a panel of B is read so seldom that packing it costs more than reading
+  DIRECT_PANELS =
+      16, /* panels of A: with fewer rows, a panel of B is read so seldom that packing it costs more than reading
                           rows that are far apart */
   PAGE_FLOATS = 1024,  /* rows of B so far apart share one set of the first cache … */
   CACHE_WAYS = 8,      /* … which holds so many of them: with more, each tile reads them from the second */
@@ -178,7 +180,7 @@ typedef struct Block {
   size_t from, to;          /* the panels of this block */
   size_t column, columns, k, depth;
   const float *a;
-  float *b;    /* where panels of B are packed */
+  float *b;    /* room for panels of B */
   bool direct; /* B is read in place; only a panel across its end is packed */
   bool late;   /* a panel is packed when its tiles are next, over the one before: it stays in the first cache */
 } Block;

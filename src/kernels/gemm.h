@@ -29,7 +29,7 @@ typedef struct Gemm {
   GemmSource a, b;
   GemmFill *fill_b; /* NULL: B is `b`; else what it makes of filled_b, a panel at a time */
   const void *filled_b;
-  const float *packed_a, *packed_b; /* what gemm_pack_a made of `a`, gemm_pack_b of `b`; NULL: packed on the way */
+  const float *packed_a, *packed_b; /* A packed by gemm_pack_a, B by gemm_pack_b; NULL: packed on the way */
   float alpha, beta;
   const float *d; /* D (rows × columns) by its strides; NULL: 0. It may be C itself */
   size_t d_row_stride;
@@ -51,7 +51,8 @@ static inline float gemm_clamp(const Gemm *g, float v) {
 
 /* On all threads. Scratch grows with each size, to about 1.4 MB a thread; rows = 0 when A is packed already. */
 size_t gemm_scratch_bytes(size_t rows, size_t columns, size_t depth);
-size_t gemm_bytes(const Gemm *g); /* of just this product, whose addresses need not be there: few rows take little */
+size_t
+gemm_bytes(const Gemm *g); /* scratch of this product alone, whose addresses need not be there: few rows take little */
 void gemm_run(const Gemm *g, void *scratch);
 
 /* In the calling thread, for callers that split their work themselves. The same bits. */

@@ -11,7 +11,7 @@
 enum {
   STEP = 16,    /* numbers at a time */
   PART = 256,   /* columns that are worth a thread */
-  SUMS = 4096,  /* of all rows, on the stack; rows of W are read in runs of so many or, for eight rows, of 512 */
+  SUMS = 4096,  /* sums of all rows, on the stack; rows of W are read in runs of so many or, for eight rows, of 512 */
   DEPTH = 256,  /* numbers in a sum, to which the next such sum is added: the longer, the less exact */
   PANEL = 8,    /* columns */
   STRETCH = 64, /* numbers of each of them that are widened before they are packed */
@@ -122,7 +122,8 @@ typedef struct Product {
   const float *a, *d;
   float *c;
   void *scratch;
-  size_t parts; /* of the columns, as few as there are threads, for short runs of a row are not fetched ahead */
+  /* parts of the columns, as few as there are threads, because short runs of a row are not fetched ahead */
+  size_t parts;
 } Product;
 
 /* For float16 weights: c += scale · Σ a(k) w(k, n) */

@@ -20,16 +20,16 @@ typedef enum NarrowKind {
 typedef struct Narrow {
   NarrowKind kind;
   bool dots;                    /* else scale_column and point_column are 1 */
-  bool turned;                  /* of panels alone: the product is with the transposed matrix */
-  size_t columns, depth, block; /* of `block` k's to a scale and a point */
+  bool turned;                  /* panels only: the product is with the transposed matrix */
+  size_t columns, depth, block; /* `block` k's share a scale and a point */
   const void *data;
-  const float *scales; /* of column n and block b: [n · scale_column + b · scale_block]; NULL: `scale` for all */
+  const float *scales; /* column n, block b: [n · scale_column + b · scale_block]; NULL: `scale` for all */
   size_t scale_column, scale_block;
   const uint8_t *points; /* alike, bytes, or with NARROW_4 two a byte; NULL: `point` for all */
   size_t point_column, point_block;
   float scale;
   int8_t point; /* flipped */
-  uint8_t flip; /* what turns a byte into an int8: 0x80 where they are uint8, else 0 */
+  uint8_t flip; /* turns a byte into an int8: 0x80 for uint8, else 0 */
 } Narrow;
 
 enum { NARROW_ROWS = 8 }; /* at most: with more it pays to widen the numbers first */

@@ -12,10 +12,10 @@
 #include "size.h"
 
 enum {
-  UNIT = NARROW_UNIT, /* of k's at most: fewer where a block of W ends */
+  UNIT = NARROW_UNIT, /* k's at most: fewer at the end of a block of W */
   STEP = 16,          /* columns at a time */
   SUMS = 4096,        /* on the stack */
-  ROWS = 4,           /* of W at a time: each sum is so much more seldom loaded and stored */
+  ROWS = 4,           /* rows of W at a time: each sum is loaded and stored so many times less often */
   NEAR = 2048,        /* columns: rows that are fetched must lie behind each other, and stay in the first cache */
 };
 

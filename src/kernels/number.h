@@ -6,7 +6,7 @@
 enum { NUMBERS = 256 };
 typedef union Numbers {
   double floats[NUMBERS];
-  int64_t ints[NUMBERS]; /* of uint64 the same bits */
+  int64_t ints[NUMBERS]; /* uint64 as the same bits */
 } Numbers;
 
 /* Elements at, at + step, … of x; step is 1, or 0 for the same one again. */

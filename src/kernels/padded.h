@@ -9,8 +9,8 @@
 
 typedef struct Padded {
   size_t rows, row_floats, step_floats, plane_floats;
-  size_t in[2];        /* what is copied */
-  ptrdiff_t origin[2]; /* where in[0][0] lies in the padded plane; negative cuts off */
+  size_t in[2];        /* size of the copied part */
+  ptrdiff_t origin[2]; /* place of in[0][0] in the padded plane; negative cuts off */
   size_t step;         /* stride along columns */
   bool direct;         /* the planes are used as they are: nothing is copied */
 } Padded;

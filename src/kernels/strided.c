@@ -189,7 +189,7 @@ static void copy_slice(void *context, size_t first, size_t end) {
              (const char *)slices->from + (ptrdiff_t)(first * slices->item) * d.from, s, slices->item);
 }
 
-enum { ENOUGH = 8 }; /* as many slices as keep the threads of most machines busy */
+enum { ENOUGH = 8 }; /* slices that keep the threads of most machines busy */
 
 void strided_copy(void *to, const void *from, Strided s, size_t item) {
   size_t count = 1;

@@ -11,7 +11,7 @@
 #include <stdint.h>
 
 typedef struct TreeNode {
-  float split; /* of a leaf, what its caller likes */
+  float split; /* in a leaf, what its caller likes */
   uint32_t feature, next[2];
 } TreeNode;
 

@@ -104,7 +104,7 @@ static inline f32x4 f32x4_sigmoid(f32x4 x) {
 static inline f32x4 f32x4_tanh(f32x4 x) {
   f32x4 t = f32x4_min(f32x4_splat(18.5f), f32x4_abs(x) * 2.0f); /* beyond, it rounds to 1; NaN stays */
   f32x4 shifted = f32x4_next(t, f32x4_splat(1.44269504f), F32X4_SHIFT + 127), n = shifted - (F32X4_SHIFT + 127);
-  f32x4 power = (f32x4)((i32x4)shifted << 23); /* of 2 */
+  f32x4 power = (f32x4)((i32x4)shifted << 23); /* a power of 2 */
   f32x4 m = f32x4_madd(power, f32x4_expm1_of_rest(f32x4_less_ln2(t, n)), power - 1.0f), y = m / (m + 2.0f);
   return (f32x4)((i32x4)y | ((i32x4)x & INT32_MIN));
 }

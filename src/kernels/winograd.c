@@ -10,14 +10,14 @@
 
 enum {
   CELLS = 36,
-  TILES_WANTED = 64, /* of a part: enough columns for the product */
+  TILES_WANTED = 64, /* tiles of a part: enough columns for the product */
   SKEW = 16, /* floats from one cell's matrix to the next: the same place in all 36 must not fall into the same cache
                 line */
   LEAST_CHANNELS = 12,
   LEAST_TILES = 12,     /* the transform of the weights must be worth it */
   LEAST_WORK = 1 << 20, /* multiplications that are worth waking threads */
   GROUPS_MOST = 8,
-  GROUPS_FLOATS = 1 << 19, /* of dU over all groups */
+  GROUPS_FLOATS = 1 << 19, /* floats of dU over all groups */
   FOUR = 4,                /* channels padded and transformed by one task */
 };
 
@@ -57,15 +57,15 @@ static Conv turned_of(const Conv *conv) {
 
 typedef struct Parts {
   size_t across, down; /* tiles of an image */
-  size_t images, band; /* of a part; band: rows of tiles */
-  size_t bands;        /* of an image */
-  size_t tiles;        /* of a part */
+  size_t images, band; /* images of a part; rows of tiles of a band */
+  size_t bands;        /* bands of an image */
+  size_t tiles;        /* tiles of a part */
   size_t count;
 } Parts;
 
 typedef struct Tile {
-  int32_t from, to;      /* where it starts in the padded planes of one channel, and in y's */
-  uint8_t rows, columns; /* of y; 0 where a tile only fills up */
+  int32_t from, to;      /* its start in the padded planes of one channel, and in y's */
+  uint8_t rows, columns; /* rows and columns of y; 0: the tile only fills up */
 } Tile;
 
 typedef struct Part {
@@ -138,16 +138,16 @@ typedef struct Forward {
   float *y;
   bool turned;
   Parts parts;
-  size_t
-      workers; /* threads that have parts of their own, so that V and M stay in their caches; 1: all share each part */
+  /* threads that have parts of their own, so that V and M stay in their caches; 1: all share each part */
+  size_t workers;
   size_t columns;                      /* tiles of a part, filled up to whole panels */
   size_t u_stride, v_stride, m_stride; /* from cell to cell */
-  Tile *tile;                          /* of each worker */
+  Tile *tile;                          /* one list for each worker */
   float *raw;                          /* U (C, F) in each cell, before it is packed, where V and M come later */
   float *packed;                       /* U */
-  float *v, *m;                        /* of each worker */
-  float *copy;                         /* of each thread */
-  char *gemm;                          /* of each thread */
+  float *v, *m;                        /* one for each worker */
+  float *copy;                         /* one for each thread */
+  char *gemm;                          /* scratch of each thread */
   size_t copy_floats, gemm_bytes;
 } Forward;
 
@@ -352,14 +352,14 @@ typedef struct Weight {
   const float *x, *dy;
   float *dw;
   Parts parts;
-  size_t groups,
-      workers; /* of parts that have a dU of their own, added up at last; threads that have groups of their own */
+  /* groups of parts, each with a dU of its own, added up at last; workers: threads that compute groups */
+  size_t groups, workers;
   size_t u_stride, v_stride, m_stride; /* from cell to cell */
-  Tile *tile, *tile_dy;                /* of each worker */
+  Tile *tile, *tile_dy;                /* one list for each worker */
   float *u;                            /* dU (F, C) of each group */
   float *v, *m;                        /* (tiles, C) and (tiles, F) of each worker */
-  float *copy;                         /* of each thread */
-  char *gemm;                          /* of each thread */
+  float *copy;                         /* one for each thread */
+  char *gemm;                          /* scratch of each thread */
   size_t copy_floats, gemm_bytes;
 } Weight;
 
@@ -369,7 +369,7 @@ typedef struct WeightPart {
   Padded padded, padded_dy;
   Tile *tile, *tile_dy;
   float *u, *v, *m;
-  bool first; /* of its group */
+  bool first; /* first of its group */
 } WeightPart;
 
 /* The number of threads must not change the sums, so it does not change the groups. */

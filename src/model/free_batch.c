@@ -23,11 +23,11 @@ typedef struct Merged {
 typedef struct Free {
   Graph *g;
   Dim batch;        /* the symbol */
-  int64_t size;     /* what it was */
+  int64_t size;     /* the batch's size before */
   int original;     /* values of the model itself */
-  bool *fed;        /* by a value's index: it depends on what is fed, */
+  bool *fed;        /* values that depend on a feed, by index, */
   bool *learned;    /* on what may train, whose contents must not be looked at (Value.shape_constant) */
-  size_t *elements; /* by a value's index: how many there were */
+  size_t *elements; /* number of elements before, by a value's index */
   Value *count;     /* int64 (1): the batch; NULL until it is needed */
   Merged *merged;   /* with an outer part above 1 */
   int merged_count, merged_capacity;

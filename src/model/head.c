@@ -129,7 +129,8 @@ static Value *put_layers(Head *h, Value *x) {
   Value *scores = put_layer(h, last);
   if (!scores || graph_rename(h->g, scores, SCORES) != STATUS_OK) return NULL;
   const char *const names[] = {x->name, last.weight->name, last.bias->name};
-  if (graph_metadata(h->g, CALIBRATION_KEY)) graph_set_metadata(h->g, CALIBRATION_KEY, ""); /* of the old scores */
+  if (graph_metadata(h->g, CALIBRATION_KEY))
+    graph_set_metadata(h->g, CALIBRATION_KEY, ""); /* the old scores' calibration does not hold */
   bool told = tell(h, CLASSES_KEY, o->classes.names, o->classes.count) == STATUS_OK &&
               tell(h, HEAD_KEY, names, 3) == STATUS_OK;
   return told ? scores : NULL;

@@ -47,7 +47,7 @@ typedef struct Lora {
   Modules modules;
   Adapter *adapters;
   int count;
-  NameList others; /* what trains beside the adapters */
+  NameList others; /* names of parameters that train beside the adapters */
   uint32_t drawn;  /* streams of random numbers for first weights */
 } Lora;
 

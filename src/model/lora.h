@@ -17,12 +17,12 @@ typedef struct LoraOptions {
   int r;
   float alpha, dropout;
   bool rs_lora, gaussian;
-  LoraBias bias; /* which biases train as well: none, all, those of the modules adapted */
-  NameList targets,
-      exclude;            /* patterns of modules (module_matches); none, or all-linear: all linear ones but the last */
-  NameList ranks, alphas; /* "pattern=number": other than r and alpha */
+  LoraBias bias; /* biases that train as well: none, all, those of the modules adapted */
+  /* patterns of modules (module_matches); none, or all-linear: all linear ones but the last */
+  NameList targets, exclude;
+  NameList ranks, alphas;   /* "pattern=number": other than r and alpha */
   NameList modules_to_save; /* patterns of modules that train whole */
-  bool of_peft;             /* which names modules to save that a model may be without */
+  bool of_peft;             /* PEFT's options: modules to save may be missing in a model */
   NameList module_names;    /* "node or weight=module" */
 } LoraOptions;
 

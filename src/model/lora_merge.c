@@ -10,7 +10,7 @@
 /* The branch of a module, and the layer that it is added to. */
 typedef struct Branch {
   Node *sum;    /* gives what the layer and the branch give together */
-  Value *base;  /* what the layer alone gives */
+  Value *base;  /* the layer's result alone */
   Value *a, *b; /* constants */
   float scale;
 } Branch;

@@ -21,19 +21,19 @@ QuantizeKind quantize_named(const char *name) {
 /* Readers of a value, and the values that replace it. */
 typedef struct Use {
   bool unfit;      /* somebody reads it otherwise than as below */
-  bool multiplied; /* as the B of a product, or of a Transpose that is */
-  bool looked_up;  /* as the table of a Gather */
-  int axis;        /* of the outputs of the products */
+  bool multiplied; /* B of a product, or of a Transpose that is */
+  bool looked_up;  /* the table of a Gather */
+  int axis;        /* axis of the products' outputs */
   bool chosen;
-  Value *q, *scale, *point; /* what takes its place */
-  Value *wide;              /* what these are as float32 */
+  Value *q, *scale, *point; /* the values in its place */
+  Value *wide;              /* the same as float32 */
 } Use;
 
 struct Quantizer {
   Graph *g;
   QuantizeKind kind;
   bool nominal;
-  Use *uses; /* by index of a value of the model as it was */
+  Use *uses; /* by index of a value of the model before quantizing */
   int count;
 };
 
@@ -269,6 +269,6 @@ Status quantize_put(Quantizer *q) {
     if (q->uses[i].chosen && !q->uses[i].q) TRY(make(q, g->values[i], &q->uses[i]));
   TRY(rewrite_all(q));
   for (int i = 0; i < q->count; i++)
-    if (q->uses[i].chosen) g->values[i]->kind = VALUE_NODE; /* which nobody makes or reads: it is not written */
+    if (q->uses[i].chosen) g->values[i]->kind = VALUE_NODE; /* nobody makes or reads it: it is not written */
   return STATUS_OK;
 }

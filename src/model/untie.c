@@ -98,7 +98,7 @@ static const Value *weight_after(const Graph *m, const Node *n) {
   return NULL;
 }
 
-/* Only a bias right after its weight is told by that alone. */
+/* A bias counts only right after its weight. */
 static bool is_same_place(const Graph *m, const Node *a, const Node *b) {
   int steps, others;
   const Value *before = weight_before(a, &steps);

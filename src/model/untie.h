@@ -8,7 +8,7 @@
 typedef struct Shared {
   int copies;           /* that untying makes */
   const Value *example; /* the first parameter that is so shared */
-  int readers;          /* of it, as what it is read by the last of them */
+  int readers;          /* readers that read it as the last of them does */
   ReadAs as;
 } Shared;
 

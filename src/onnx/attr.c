@@ -91,7 +91,7 @@ static Status attr_read(const Onnx__NodeProto *n, const Onnx__AttributeProto *a,
       if (!a->g) break;
       return read_subgraph(a, arena, error, out);
     case ONNX__ATTRIBUTE_PROTO__ATTRIBUTE_TYPE__TYPE_PROTO:
-      return *out = (Attr){.name = a->name}, STATUS_OK; /* of what an empty Optional would be */
+      return *out = (Attr){.name = a->name}, STATUS_OK; /* the type of an empty Optional */
     default:
       return fail(n, error, STATUS_UNSUPPORTED_OP,
                   "%.48s '%.128s' carries a value we do not read in its attribute '%.64s'", a->name);

@@ -16,7 +16,7 @@ static bool constant_of_numbers(const Attr *a, Value *out) {
   for (int i = 0; i < 6; i++) {
     if (a->kind != forms[i].kind || strcmp(a->name, forms[i].name) != 0) continue;
     bool list = i & 1;
-    const void *data = list ? (const void *)a->ints /* where the other lists are, too */ : (const void *)&a->i;
+    const void *data = list ? (const void *)a->ints /* the other lists share its place */ : (const void *)&a->i;
     *out = (Value){
         .type = forms[i].type, .data = (void *)(uintptr_t)data, .shape = list ? SHAPE(a->count) : (Shape){0}};
     return true;

@@ -12,7 +12,7 @@
 
 typedef struct Resolver {
   const External *external;
-  External *lists;               /* of pieces, which are noted here and nothing else is done; else NULL */
+  External *lists;               /* takes notes of pieces, and nothing else is done; NULL: tensors are read */
   const Onnx__GraphProto *graph; /* the model's own */
   int next;                      /* piece, which lie in the order of the tensors */
   Arena *arena;

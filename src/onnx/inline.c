@@ -22,19 +22,19 @@ typedef struct Inliner {
   Onnx__ModelProto *model;
   Function *functions;
   Graph *table; /* no graph, but names: of functions, in their order */
-  Graph *names; /* of everything in the model and what is made */
+  Graph *names; /* holds all names of the model and all new ones */
   Arena *arena;
   Error *error;
   int inlined, depth;
-  size_t bytes; /* of data in calls; and what the arena had at the start, which may wrap around */
+  size_t bytes; /* bytes of data in calls, less those that the arena had at the start; may wrap around */
 } Inliner;
 
 /* One call; the model's own graph is one without a function. */
 typedef struct Call {
   Function *function;
   const Onnx__NodeProto *node;
-  Graph *names;         /* of the body */
-  const char **outside; /* by a value's index in `names`: what it is called outside, "" where an input is absent */
+  Graph *names;         /* holds the body's names */
+  const char **outside; /* a value's name outside the body, by its index in `names`; "" where an input is absent */
   int outside_capacity;
   bool again;
 } Call;
@@ -191,7 +191,7 @@ static Onnx__NodeProto *copy_node(Inliner *in, Call *call, const Onnx__NodeProto
   return n;
 }
 
-/* With the lengths of the first two, so that no two functions have the same key. */
+/* Adds the lengths of the first two, so that no two functions have the same key. */
 static const char *key_of(Inliner *in, char *domain, char *name, char *overload) {
   const char *in_domain = onnx_domain(domain);
   return arena_print(in->arena, "%s%s%s %zu %zu", in_domain, or_empty(name), or_empty(overload), strlen(in_domain),

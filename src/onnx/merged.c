@@ -14,7 +14,7 @@ enum { DEPTH_MAX = 200 };
 typedef struct Splitter {
   OnnxReader *r;
   const char *from, *to;  /* modules that are equal but for numbers */
-  size_t from_length;     /* of `from`, which goes on */
+  size_t from_length;     /* length of `from`, after which names go on */
   Value **made;           /* for `to`, by the index of the value for `from` */
   int value_count, depth; /* values that `made` has room for */
 } Splitter;

@@ -28,7 +28,7 @@ typedef struct OnnxBinding {
 } OnnxBinding;
 
 typedef struct OnnxTraining {
-  int entries;  /* how many training_info there are; only one can be read */
+  int entries;  /* number of training_info; only one can be read */
   Error error;  /* why it was not read, apart from the model itself */
   Graph *graph; /* the model's nodes, then the algorithm's; its outputs are the model's alone */
   OnnxGradient *gradients;

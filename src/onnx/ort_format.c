@@ -15,9 +15,9 @@
 #include "onnx/parts.h"
 
 enum { SESSION_VERSION, SESSION_MODEL };
-enum { VERSION_MAX = 6 }; /* those before have fewer fields: kernels are ONNX Runtime's own, and not read */
+enum { VERSION_MAX = 6 }; /* older versions have fewer fields: their kernels are ONNX Runtime's own, and not read */
 enum { MODEL_IR = 0, MODEL_OPSETS = 1, MODEL_GRAPH = 7, MODEL_METADATA = 9 };
-enum { ENTRY_KEY, ENTRY_VALUE }; /* of metadata; of an opset: domain, version */
+enum { ENTRY_KEY, ENTRY_VALUE }; /* metadata: key, value; an opset: domain, version */
 enum { GRAPH_INITIALIZERS, GRAPH_ARGS, GRAPH_NODES, GRAPH_INPUTS = 5, GRAPH_OUTPUTS, GRAPH_SPARSE };
 enum { NODE_NAME = 0, NODE_DOMAIN = 2, NODE_OP = 5, NODE_INPUTS = 8, NODE_OUTPUTS, NODE_ATTRIBUTES };
 enum {

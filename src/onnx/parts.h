@@ -60,7 +60,7 @@ Status onnx_split_merged(OnnxReader *r);
 /* Graph.lost, when all nodes are read. */
 void onnx_undo_find_lost(OnnxReader *r);
 static inline bool has_name(const char *name) { return name && *name; }
-const char *onnx_node_title(const Onnx__NodeProto *n); /* what it is called in errors: its name, else what it makes */
+const char *onnx_node_title(const Onnx__NodeProto *n); /* its name in errors: the node's, else its first output's */
 
 /* ai.onnx.preview.training's Gradient. */
 bool onnx_gradient_is(const Onnx__NodeProto *n);

@@ -11,7 +11,7 @@ typedef struct Sparse {
   const Onnx__SparseTensorProto *from;
   Error *error;
   Value values, indices;
-  size_t count; /* of the values */
+  size_t count; /* number of values */
 } Sparse;
 
 static Status refuse(const Sparse *s, const char *why) {

@@ -56,7 +56,7 @@ static const char call_key[] = "pkg.torch.onnx.fx_node";
 enum { ARGUMENTS_MAX = 16 };
 typedef struct Call {
   const char *text, *arguments;           /* …aten.linear.default](args = (%x, %p_fc_weight), kwargs = {}) */
-  const Placeholder *read[ARGUMENTS_MAX]; /* those among them */
+  const Placeholder *read[ARGUMENTS_MAX]; /* the placeholders among them */
   size_t count;
 } Call;
 

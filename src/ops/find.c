@@ -4,7 +4,7 @@
 #include "ops/ops.h"
 
 enum { SEEN_MAX = 1024 };
-static bool seen[SEEN_MAX]; /* by the row in the table */
+static bool seen[SEEN_MAX]; /* indexed by the row in the table */
 
 const Op *op_at(int index) {
   int count;

@@ -22,7 +22,7 @@ static Status move_forward(Graph *g) {
   Node **nodes = ARENA_ARRAY(g->arena, Node *, g->node_count);
   int *first = ARENA_ARRAY(g->arena, int, g->node_count), *next = ARENA_ARRAY(g->arena, int, g->node_count),
       count = 0;                                             /* lists of accumulators, place + 1 */
-  int *made_at = ARENA_ARRAY(g->arena, int, g->value_count); /* by a value's index */
+  int *made_at = ARENA_ARRAY(g->arena, int, g->value_count); /* indexed by value */
   if (!nodes || !first || !next || !made_at) return error_memory(g->error, "while planning");
   for (int i = 0; i < g->node_count; i++)
     for (int k = 0; k < g->nodes[i]->out_count; k++)

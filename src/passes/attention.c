@@ -17,16 +17,16 @@
 enum { HEADS, TOKENS, TURNED }; /* Attention's layouts: (N, H, T, D), (N, T, H, D), (N, H, D, T) */
 
 typedef struct Match {
-  Value *q, *k, *v, *y;      /* as the products have them */
+  Value *q, *k, *v, *y;      /* operands and result of the products */
   bool turned;               /* K is (N, H, D, T) */
   Value *condition, *hidden; /* Where: the score is `hidden` where the condition is `hides` */
   bool hides;
   Value *mask;            /* Add */
   Value *scores, *shares; /* into and out of Softmax */
   bool causal;
-  Value *factor; /* of Mul, or of Div where `divides`; NULL for none */
+  Value *factor; /* operand of Mul, or of Div if `divides`; NULL: none */
   bool divides;
-  float alpha; /* of the product Q Kᵀ */
+  float alpha; /* factor of the product Q Kᵀ */
   bool trains;
   Node *last, *first_back,
       *products[4]; /* the product with V; the first of the gradient's, which are those of dS, dV, dQ and dK */
@@ -340,7 +340,7 @@ Status pass_attention(Graph *g) {
     if (!replace(g, &m, i, &spare)) return g->error->status;
     rewrite_drop_dead(g);
     walked += g->node_count;
-    i = -1; /* what stood before it may be gone: from the start */
+    i = -1; /* start again: nodes before it may be gone */
   }
   return STATUS_OK;
 }

@@ -96,7 +96,7 @@ static bool rewrite(Graph *g, Node *n, void *table) {
   int *slot = &t->slots[hash_of(n) & t->mask], k = *slot;
   while (k && !same_node(n, g->nodes[k - 1])) k = t->next[k - 1];
   if (k && merge(n, g->nodes[k - 1])) return true;
-  t->next[g->node_count] = *slot; /* where it will stand: nothing is emitted here */
+  t->next[g->node_count] = *slot; /* its own index: nothing is emitted here */
   *slot = g->node_count + 1;
   return false;
 }

@@ -37,7 +37,7 @@ static size_t fingerprint(const Graph *g) {
   return hash;
 }
 
-static unsigned seen; /* those that have changed a graph */
+static unsigned seen; /* passes that have changed a graph */
 unsigned passes_seen(void) { return seen; }
 
 static Status run(Graph *g, unsigned mask, int pass) {

@@ -13,7 +13,7 @@
 typedef struct Needed {
   Value **values;
   int count;
-  bool *is; /* by a value's index */
+  bool *is; /* indexed by value */
 } Needed;
 
 /* Records once that v must be known, unless it is a constant. */

@@ -16,7 +16,7 @@ typedef struct DynamicShapes {
   bool computed; /* set if contents were pinned: the clone is valid only for these */
   const ThreadsStop *stop;
   double work_limit, work; /* multiply-adds that the stages may take, and have taken: plan_check_work */
-  int inlined;             /* of the Loops that were run, all together: SUBGRAPH_RUN_MAX */
+  int inlined;             /* size of all Loops that were run, together: SUBGRAPH_RUN_MAX */
 } DynamicShapes;
 /* The clone in which nothing is deferred any more, of a clone in which something may be. */
 Graph *dynamic_shapes_clone(DynamicShapes *s, Graph *clone, Arena *arena, Error *error);

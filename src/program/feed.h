@@ -11,7 +11,7 @@ typedef struct Feed {
   Value *input; /* an input of the unbound graph; an item's value belongs to no graph and has the shape fed */
   Shape shape;
   bool fed;  /* since the last run */
-  bool kept; /* by a decode (session/decode.c), for the next one */
+  bool kept; /* a decode keeps it for the next one (session/decode.c) */
   Block block;
   Block text; /* strings, each with a zero byte at its end */
   size_t text_bytes;
@@ -28,7 +28,7 @@ Status feed_sequence(Feed *f, Graph *g, int count, Arena *arena, Error *error);
  * pointers. */
 Status feed_check(Feed *f, Error *error);
 void feed_forget(Feed *f);
-size_t feed_bytes(const Feed *f); /* of its buffers */
+size_t feed_bytes(const Feed *f); /* bytes of its buffers */
 void feed_free(Feed *f);
 
 /* The numbers that tell one shape of a feed from another; returns how many there are, at most feed_key_size. */

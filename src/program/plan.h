@@ -20,8 +20,8 @@ typedef struct Program {
   int step_count;
   size_t arena_bytes;       /* the step arena it needs */
   size_t lower_bound_bytes; /* largest sum of bytes alive at one step: no placement can need less */
-  int peak_step;            /* where that is */
-  void *base;               /* where it was resolved last; NULL before */
+  int peak_step;            /* the step of that sum */
+  void *base;               /* the last base of resolved addresses; NULL: not yet */
   /* Set by program/program_cache.c: the values asked for, where a sequence stands for its items; NULL from plan. */
   Value **fetched;
   const Node **losses; /* set by program/program_cache.c, too: those over labels (program/loss.h) */
@@ -29,7 +29,7 @@ typedef struct Program {
   Node *yield;    /* the YieldOp, at which gradients come from outside; NULL where there is none */
   int yield_step; /* steps before it; step_count where there is none */
   Node **lean;    /* by step: the node without what only gradients towards inputs need; NULL: nothing is left of it */
-  double *ms;     /* what each step took in the timed runs together; NULL before the first */
+  double *ms;     /* time of each step in all timed runs together; NULL before the first */
   int timed_runs;
   bool kept; /* its nodes and values have just what a run reads (session/trainer.c) */
 } Program;

@@ -13,7 +13,7 @@ enum { PROGRAMS_MAX = 8 };
 typedef struct CachedProgram {
   Arena arena;  /* itself too */
   int holders;  /* the cache, and runs whose backward has not come */
-  int64_t *key; /* what identifies a program, in numbers */
+  int64_t *key; /* numbers that identify a program */
   size_t key_count;
   Program program;
   uint64_t used;     /* clock of the last use */
@@ -25,11 +25,11 @@ typedef struct ProgramCache {
   CachedProgram *programs[PROGRAMS_MAX]; /* NULL where there is none yet */
   int waiting;                           /* runs that hold a program, and packed weights with it */
   uint64_t clock;
-  Block key; /* of the request at hand */
+  Block key; /* key of the request at hand */
   PackedStore packed;
   Block step_arena;         /* shared by all programs */
   size_t largest_bytes;     /* the most that any program needed of it */
-  size_t lower_bound_bytes; /* of that program */
+  size_t lower_bound_bytes; /* bound of that program */
 } ProgramCache;
 
 /* The request for a run. */
@@ -45,8 +45,9 @@ typedef struct Request {
   int fetch_count;       /* outputs of the program: these, in this order */
   Value *const *effects; /* values computed for their side effect (accumulators), not read */
   int effect_count;
-  Block *arena; /* of this run alone, which stops at the YieldOp; NULL: the step arena that programs share. The fetches
-                   are gradients towards inputs then, computed where they are asked for */
+  /* arena of this run alone, which stops at the YieldOp; NULL: the step arena that programs share. The fetches are
+   * gradients towards inputs then, computed where they are asked for */
+  Block *arena;
   const ThreadsStop *stop;
   bool only_plans;   /* nothing is computed, not even what shapes depend on */
   double work_limit; /* multiply-adds of a run, its stages included; 0 = none */

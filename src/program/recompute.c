@@ -6,7 +6,7 @@
 
 #include "graph/op.h"
 
-enum { DEPTH = 4 }; /* of cheap nodes in a row */
+enum { DEPTH = 4 }; /* cheap nodes in a row */
 
 static bool is_view(const Value *v) { return v->kind == VALUE_NODE && v->producer && v->producer->op->flags & OP_VIEW; }
 
@@ -36,14 +36,14 @@ static bool is_cheap(const Node *n) {
 typedef struct Life {
   int first, last; /* steps that touch it */
   int next;    /* the first step after the peak that does: 0 when none does, -1 when it is touched at the peak itself */
-  Value *copy; /* what is read behind the peak instead */
+  Value *copy; /* a copy to read behind the peak */
 } Life;
 
 /* One attempt to need fewer bytes at a step. */
 typedef struct Peak {
   Graph *graph;
   int step;
-  Life *lives; /* by a value's index */
+  Life *lives; /* indexed by value */
   int life_count, life_capacity;
   Arena scratch;
 } Peak;

@@ -7,7 +7,7 @@
 #include "session/session.h"
 #include "model/lora.h"
 
-#define DEFAULT_ADAPTER "default" /* as PEFT calls the first */
+#define DEFAULT_ADAPTER "default" /* PEFT's name of the first */
 
 /* The state of a parameter besides its values. */
 typedef struct Standing {

@@ -13,15 +13,15 @@ typedef struct Adapter {
   struct Adapter *next;
   Block block; /* in which all of it lies */
   const char *name;
-  float *values;             /* of the parameters that are adapted, in their order; those of `used` are in the state */
-  struct Standing *standing; /* of each of them */
+  float *values;             /* values of the adapted parameters, in their order; those of `used` are in the state */
+  struct Standing *standing; /* one for each parameter of the session */
 } Adapter;
 
 typedef struct Adapters {
   Adapter *first, *used; /* in the order in which they were added; NULL: the base alone is in use, and does not train */
-  Adapter *start;        /* as at the beginning, but that branches add nothing: the base alone, and what is added */
+  Adapter *start; /* values of the beginning, whose branches add nothing: the base alone, and adapters added later */
   Adapter *lender, *rest; /* whose place a lent one has, NULL: none is lent; `rest` holds the values of none of them */
-  size_t bytes;           /* of all values of one */
+  size_t bytes;           /* bytes of all values of one */
 } Adapters;
 
 /* For a session with adapters, once the state has the checkpoint's values: takes the adapters of the checkpoint, or

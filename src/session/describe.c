@@ -113,7 +113,7 @@ static void put_parameters(TextBuilder *p, const State *s) {
   text_put(p, "],");
 }
 
-/* And how many of them are labels, before the first of floats. */
+/* Prints the outputs of predict, and how many of them, before the first of floats, are labels. */
 static void put_predict(TextBuilder *p, TrainletSession *s) {
   const Graph *eval = s->models[MODEL_EVAL].graph;
   const char *names = session_default_outputs(s, p->arena);

@@ -18,15 +18,15 @@
 /* The layer that gives an output. */
 typedef struct Layer {
   const Value *features, *weight, *bias; /* no bias: NULL */
-  int axis;                              /* of the weight, along which its classes are */
+  int axis;                              /* the weight's axis of classes */
   Dim classes;
 } Layer;
 
 typedef struct Extension {
   Layer layer;
-  int count;                     /* of new classes */
+  int count;                     /* number of new classes */
   const float *weights, *biases; /* theirs: (count, F), (count) */
-  const char *names;             /* of all classes, as JSON */
+  const char *names;             /* names of all classes, as JSON */
 } Extension;
 
 /* ---- where ---- */
@@ -179,7 +179,7 @@ static Status write_wider(TrainletSession *s, const Extension *e, Model *m, Aren
                      "extendOutput: what reads the output does not take %d classes: %.400s",
                      (int)(e->layer.classes + e->count), why.text);
   }
-  if (m->has_gradients) rewrite_drop_dead(wider); /* what gradients towards inputs alone read */
+  if (m->has_gradients) rewrite_drop_dead(wider); /* nodes that only gradients towards inputs read */
   TRY(put_inputs(wider));
   TRY(tell(e, wider));
   return onnx_write(wider, false, &s->result, &s->result_bytes);

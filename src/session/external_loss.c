@@ -50,7 +50,7 @@ static Status accumulate(TrainletSession *s, Graph *g, Value *parameter, Value *
   Value *reset = reset_flag(g);
   Node *n = reset ? gradients_accumulate(g, parameter, grad, reset) : NULL;
   if (!n) return g->error->status;
-  n->in[0]->kind = VALUE_INPUT; /* as in a file; it is bound with the others */
+  n->in[0]->kind = VALUE_INPUT; /* same as in a file; it is bound with the others */
   return STATUS_OK;
 }
 
@@ -76,7 +76,7 @@ static Status find_gradients(TrainletSession *s, Graph *g) {
   Arena scratch = {0};
   Status status = STATUS_OK;
   int count = g->output_count;
-  if (!o->inputs) { /* of another choice of what trains there are as many at most */
+  if (!o->inputs) { /* another choice of trained parameters needs no more */
     o->input_grads = ARENA_ARRAY(&s->arena, Value *, count);
     o->inputs = ARENA_ARRAY(&s->arena, const char *, count);
   }
@@ -197,7 +197,7 @@ static Status run_forward(TrainletSession *s, Model *m, OpenRun *w) {
   TRY(check_yield(s, p));
   TRY(session_begin_outputs(s, (size_t)p->yield->in_count));
   TRY(session_execute(s, p, (StepRange){.end = p->yield_step}));
-  TRY(loss_check_labels(p, &s->error)); /* of a loss that is an output of the model */
+  TRY(loss_check_labels(p, &s->error)); /* labels of a loss that is an output of the model */
   for (int i = 0; i < p->yield->in_count; i++) session_take_tensor(s, s->outside.yield->in[i]->name, p->yield->in[i]);
   return STATUS_OK;
 }

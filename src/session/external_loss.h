@@ -17,9 +17,9 @@ typedef struct OpenRun {
   Block arena;
   CachedProgram *program;
   bool overwrites; /* the program was planned to overwrite the gradients, not to add to them */
-  bool *given;     /* by output of the YieldOp: its gradient is there */
-  Rng rng;         /* what it drew from */
-  int64_t changes; /* of the parameters by then */
+  bool *given;     /* outputs of the YieldOp whose gradient is there */
+  Rng rng;         /* state of random numbers at its start */
+  int64_t changes; /* changes of the parameters by then */
 } OpenRun;
 
 /* The graph's YieldOp; NULL where there is none. */

@@ -20,7 +20,7 @@ static Status append(TrainletSession *s, const Model *m, Value *x, const char *n
   Graph *g = m->graph;
   Value *gradient;
   TRY(check(s, m, x));
-  TRY(graph_claim(g, name)); /* of the model, or of a try without memory */
+  TRY(graph_claim(g, name)); /* the model's names, or those of a try without memory */
   if (graph_find(g, name))
     return error_set(&s->error, STATUS_INVALID_ARGUMENT, NULL,
                      "inputGradients: the model has a value '%.200s' of its own", name);

@@ -61,7 +61,7 @@ const float *trainlet_session_gradient(TrainletSession *s, int i) {
   if (!p || !p->grad)
     error_set(&s->error, STATUS_INVALID_ARGUMENT, NULL, "parameter '%.200s' does not train: it has no gradient",
               p ? p->name : "");
-  else if (s->reset_gradients) state_zero_gradients(&s->state); /* what the next run overwrites */
+  else if (s->reset_gradients) state_zero_gradients(&s->state); /* the next run overwrites them */
   return session_leave(s, p && p->grad) == STATUS_OK ? p->grad : NULL;
 }
 

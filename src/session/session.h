@@ -14,25 +14,25 @@
 typedef struct Model {
   Graph *graph;
   Feed *feeds;        /* one for each of graph->inputs, then of features */
-  int *feed_at;       /* by a value's index: the number of its feed, + 1 */
-  int value_count;    /* of the graph when they were made */
-  bool *has_gradient; /* of each of the inputs: its gradient was appended (session/input_gradient.c) */
+  int *feed_at;       /* number of a value's feed, + 1; by the value's index */
+  int value_count;    /* the graph's values when these were made */
+  bool *has_gradient; /* inputs whose gradient was appended (session/input_gradient.c) */
   bool has_gradients; /* one was */
   Value **features;   /* that may be fed in place of what gives them (session/features.c) */
   int feature_count;
-  Value **outputs; /* those a user sees: accumulators' flags are left out */
+  Value **outputs; /* the user's: accumulators' flags are left out */
   int output_count;
 } Model;
 
 /* The YieldOp of a training graph with an external loss, and the forward runs that are open. */
 typedef struct ExternalLoss {
-  Node *yield;         /* of the unbound graph; NULL: the loss is inside */
+  Node *yield;         /* node of the unbound graph; NULL: the loss is inside */
   Value **input_grads; /* outputs of the graph that are gradients towards inputs */
   const char **inputs; /* whose */
   int input_count;
   struct OpenRun *first; /* newest first */
   int runs;              /* so many have been made: the newest one's id */
-  int64_t changes;       /* of parameters: gradients of a run before the last are of no use */
+  int64_t changes;       /* counts changes of parameters: gradients of a run before the last are of no use */
 } ExternalLoss;
 
 static inline int feed_count(const Model *m) { return m->graph->input_count + m->feature_count; }
@@ -67,19 +67,19 @@ struct TrainletSession {
   int accumulator_count;
   bool reset_gradients; /* the next train run overwrites them */
   bool begun;           /* the last run was, though it may have failed since */
-  uint8_t reset_flag;   /* what lazy_reset_grad points at */
+  uint8_t reset_flag;   /* lazy_reset_grad points at it */
   Rng rng, group_rng;   /* the second: as it was before the first of the runs whose gradients are being accumulated */
   double limit_work;
   ThreadsStop stop;
   Clock clock;     /* the clock that times the nodes, if they are timed */
   unsigned passes; /* the passes that are on: passes.h */
   double loss;
-  double gradient_norm; /* of the last step of the optimizer, before clipping */
+  double gradient_norm; /* norm of the last step of the optimizer, before clipping */
   float lr;
   int64_t steps;
   Block fetched; /* TrainletTensors of the last run */
   int fetched_count;
-  double text_bytes; /* of what is fetched */
+  double text_bytes; /* bytes of the text fetched */
   Arena fetch_arena; /* the values that the last run named */
   Block fit;         /* the text of the checkpoint's `fit`, once it has been set here */
   Property *properties;
@@ -87,7 +87,7 @@ struct TrainletSession {
   Arena bag; /* properties that were set */
   Block result;
   size_t result_bytes;
-  Arena text; /* of the last JSON */
+  Arena text; /* the last JSON */
 };
 
 /* Around a public call: the memory that it takes counts, and it does not fail without a sentence. */
@@ -113,7 +113,7 @@ Status session_optimize(TrainletSession *s);
 Feed *session_find_feed(TrainletSession *s, Model *m, const char *name);
 /* Refuses while a nominal checkpoint's parameters have no values. */
 Status session_check_values(TrainletSession *s);
-/* That the checkpoint's optimizer state, if it has any, is of the session's optimizer. */
+/* Refuses a checkpoint whose optimizer state, if it has any, is of another optimizer. */
 Status session_check_optimizer(TrainletSession *s);
 Status session_out_of_memory(TrainletSession *s); /* sets the error, for callers that got NULL */
 /* Names that predict and export use when none are asked for: the model's own outputs. One a line; NULL when memory is
@@ -138,7 +138,7 @@ void session_take_tensor(TrainletSession *s, const char *name, const Value *v);
 /* ---- files out (session/save.c) ---- */
 /* Gathers the contents of the session's checkpoint; its tensors are the session's. */
 Status session_gather(TrainletSession *s, bool optimizer_state, TrainletFormat format, Arena *arena, Checkpoint *c);
-Status session_write_checkpoint(TrainletSession *s, const Checkpoint *c, TrainletFormat format); /* as its result */
+Status session_write_checkpoint(TrainletSession *s, const Checkpoint *c, TrainletFormat format); /* into its result */
 /* At the end of a public call that makes a file: one that failed leaves none. */
 Status session_finish_result(TrainletSession *s, Status status);
 /* Values of `graph` named in `names` (one a line). */

@@ -22,8 +22,8 @@
 
 typedef struct Choice {
   TrainletSession *s;
-  Arena *arena;             /* of this call */
-  bool *trains;             /* by a parameter's place */
+  Arena *arena;             /* holds this call's lists */
+  bool *trains;             /* by a parameter's index */
   const NameList *patterns; /* NULL: the checkpoint's choice */
 } Choice;
 
@@ -160,7 +160,7 @@ static Status switch_norm(Graph *g, int at) {
   return STATUS_OK;
 }
 
-/* With training_mode it drops, without it does not. The node stays, and its stream of random numbers. */
+/* Adds training_mode, with which it drops, or removes it. The node stays, and its stream of random numbers. */
 static Status switch_dropout(Graph *g, Node *n) {
   static const uint8_t on = 1;
   Value **in = ARENA_ARRAY(g->arena, Value *, 3);

@@ -20,7 +20,7 @@
 
 struct TrainletTrainer {
   Arena arena;     /* the trainer itself, and what lasts as long */
-  Arena temporary; /* what the file is read into */
+  Arena temporary; /* holds the file that is read */
   Budget budget;
   Error error;
   struct FixedDim *dims; /* in `temporary` */
@@ -33,7 +33,7 @@ struct TrainletTrainer {
   Rng rng;
   Program program;      /* made of copies: its values have VALUE_RUN_BYTES, its nodes NODE_RUN_BYTES */
   Value **named;        /* inputs and outputs, the loss first */
-  const Value **labels; /* of each of the program's losses */
+  const Value **labels; /* labels of each of the program's losses */
   int named_count;
   Block block; /* the step's arena, and behind it the inputs */
   double loss;

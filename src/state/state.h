@@ -21,18 +21,17 @@ typedef struct Parameter {
   void *data;
   float *grad;                  /* trainable only */
   float *moment[2];             /* NULL where the optimizer keeps none, or it has never trained */
-  int64_t steps;                /* how many updates it has had */
-  float least, most;            /* what an update may make of its values; ±infinity: anything */
-  float lr_scale, weight_decay; /* of its group: the session's learning rate times the one, and the other itself */
-  float anchor, *base;          /* how strongly it is drawn to its base, a copy in `bases`; 0, NULL: not at all */
+  int64_t steps;                /* number of updates so far */
+  float least, most;            /* range of its values after an update; ±infinity: anything */
+  float lr_scale, weight_decay; /* its group's: a factor of the session's learning rate, and the weight decay */
+  float anchor, *base;          /* strength of the pull to its base, a copy in `bases`; 0, NULL: none */
   bool placed;                  /* only while the order is found */
   bool accumulated;             /* a training model collects its gradient */
   bool updated;                 /* a running statistic: a train run writes it */
   bool adapted;                 /* an adapter's: each has values and moments of its own (session/adapters.h) */
   void *best;                   /* a copy of its values in `best`, NULL where there is none */
-  float *average;               /* of its values over the steps, in `averages`; NULL where there is none */
-  size_t
-      non_finite[3]; /* how many values and moments were not finite when they came from outside; a NaN counts twice */
+  float *average;               /* mean of its values over the steps, in `averages`; NULL: none */
+  size_t non_finite[3]; /* values and moments that were not finite when they came from outside; a NaN counts twice */
 } Parameter;
 
 /* The bytes of its values, rounded up to those of whole vectors. */
@@ -48,13 +47,13 @@ typedef struct State {
   bool only_plans; /* it never has values: a nominal checkpoint may be of any types */
   Block values, gradients, undo, best, averages, bases;
   bool averaged;   /* they have had a step: until then they hold nothing */
-  float ema_decay; /* of the averages; 0: they stay as they are */
+  float ema_decay; /* decay of the averages; 0: they stay as they are */
   Arena moments;   /* a range for all that began to train together */
   int moment_count;
   size_t total_bytes;
   size_t in_place_bytes; /* among them: of parameters that stay in the checkpoint's file */
   size_t gradient_count; /* floats in the block of gradients, gaps included */
-  size_t undo_bytes;     /* of a run, and of a group of them */
+  size_t undo_bytes;     /* needed by a run and by a group of them */
   int safe_steps;        /* the steps from here on that no overflow can reach; 0: not known (session/optimize.c) */
 } State;
 
@@ -87,7 +86,7 @@ void state_clamp(State *s); /* to the parameters' bounds */
  * of one group. */
 typedef struct StateRange {
   float *values, *gradients, *moment[2];
-  size_t count; /* of elements */
+  size_t count; /* number of elements */
   int64_t steps;
   float lr_scale, weight_decay;
 } StateRange;
@@ -111,7 +110,7 @@ void state_forget_best(State *s);
 /* The checkpoint's. */
 Status state_take_best(State *s, const Checkpoint *c, Error *error);
 /* ---- averages of what trains (state/average.c) ---- */
-Status state_begin_averages(State *s, Error *error); /* where there are none */
+Status state_begin_averages(State *s, Error *error); /* makes those that are missing */
 /* average = decay · average + (1 − decay) · value; a copy at first. */
 void state_average(State *s, float decay);
 void state_swap_averages(State *s); /* with the values */
@@ -125,7 +124,7 @@ void state_draw(State *s); /* to the base: α · (p − p₀) joins the gradient
 Status state_take_anchors(State *s, const Checkpoint *c, Arena *arena, Error *error); /* the checkpoint's */
 /* The values have come from outside: what is not finite in them (a mask of −∞) may be saved again. */
 void state_trust(Parameter *p);
-bool state_is_finite(const Parameter *p); /* of a float32 parameter's values */
+bool state_is_finite(const Parameter *p); /* looks at a float32 parameter's values */
 /* Refuses (non-finite-loss) if training has made values, running statistics or moments infinite or NaN; `why` ends the
  * sentence. */
 Status state_check_finite(const State *s, const char *why, Error *error);

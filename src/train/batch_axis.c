@@ -78,7 +78,7 @@ bool batch_keeps_apart(const Node *n, const Value *v) {
     return batch_axis(n->in[1]) == NO_AXIS; /* adapt looks at the indices */
   if (batch_among(n, " GatherND ")) return !node_int(n, "batch_dims", 0) && axis < v->shape.rank - 1;
   if (batch_among(n, " GatherElements ScatterElements ") && !all_have_it_at(n, axis)) return false;
-  if (batch_among(n, " Gather ") && v != n->in[0]) return true; /* of a table by the examples' indices */
+  if (batch_among(n, " Gather ") && v != n->in[0]) return true; /* a lookup in a table by the examples' indices */
   if (batch_among(n, " Gather ") && n->in[1] && batch_axis(n->in[1]) != NO_AXIS) return false;
   if (batch_among(n, " Gather ") && axis == batch_own_axis(n, v->shape.rank))
     return axis == 0; /* adapt wants all, in order */

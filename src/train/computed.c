@@ -163,7 +163,7 @@ static Status expand(Graph *m, Value *v, const Shape *was) {
   Value *whole = NULL;
   int count = m->node_count;
   for (int i = 0; i < count; i++) {
-    Node *n = m->nodes[i + (whole != NULL)]; /* which stands before all others */
+    Node *n = m->nodes[i + (whole != NULL)]; /* `whole` stands before all others */
     bool reads = false;
     for (int k = 0; k < n->in_count; k++) reads |= n->in[k] == v;
     if (!reads || broadcasts(n, v, was)) continue;
@@ -258,7 +258,7 @@ static Status note_padding(Graph *m, const Node *n) {
 }
 
 Status computed_undo(Graph *m) {
-  int count = m->value_count; /* what is added here comes after them */
+  int count = m->value_count; /* values added here come after them */
   for (int i = 0; i < count; i++) {
     Value *v = m->values[i];
     if (!mode_is_parameter(v) || !(v->computed_from || module_is_numbered(v->name))) continue;

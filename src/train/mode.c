@@ -79,7 +79,7 @@ static Status copy_in_mode(Graph *to, Node *n, bool training) {
   for (int i = 0; i < n->in_count; i++) {
     in[i] = n->in[i] ? n->in[i]->copy : NULL;
     bool passes = n->op == &op_cast || n->op == &op_identity;
-    if (passes && !in[i]) return STATUS_OK; /* of statistics that a BatchNormalization does not give */
+    if (passes && !in[i]) return STATUS_OK; /* a BatchNormalization does not give these statistics */
   }
   if (n->op == &op_batch_normalization) return copy_batch_norm(to, n, in, training);
   if (n->op == &op_dropout) return copy_dropout(to, n, in, training);

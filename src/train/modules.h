@@ -25,8 +25,8 @@ typedef struct Module {
   Node *node;          /* that computes with it */
   const Value *weight; /* the constant that it follows from; of several nodes with the same one, the module is one */
   Dim in, out;
-  bool turned;    /* of a linear layer: the exporter has transposed the weight, which is (in, out) now */
-  bool in_first;  /* of a linear layer: the constant's first dim is its input's */
+  bool turned;    /* a linear layer: the exporter has transposed the weight, which is (in, out) now */
+  bool in_first;  /* a linear layer: the constant's first dim is its input's */
   bool on_weight; /* linear layers read the weight in several ways: parts of it, or turned, so it is adapted itself */
   bool last;      /* no other linear layer comes after it */
 } Module;

@@ -9,7 +9,7 @@ typedef struct NameList {
 
 /* Adds a copy; false when memory is out. */
 bool names_add(NameList *list, const char *name, Arena *arena);
-bool names_match(const NameList *list, const char *name); /* whether one of the patterns matches */
+bool names_match(const NameList *list, const char *name); /* true if one of the patterns matches */
 bool names_have(const NameList *list, const char *name);  /* literally */
 /* * is any run of characters, ? is one; anything else is itself. */
 bool name_matches(const char *pattern, const char *name);

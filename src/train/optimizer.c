@@ -35,7 +35,7 @@ static float run_squares(const float *g, size_t count) {
 
 typedef struct Norm {
   const float *g;
-  size_t count, step; /* of each chunk */
+  size_t count, step; /* elements of each chunk */
   double sum[NORM_CHUNKS];
 } Norm;
 

@@ -28,13 +28,13 @@ typedef struct Optimizer {
   bool first_step;  /* T, the update count of the formulas, in the first update: 0 or 1 */
   bool adam_mode;   /* ONNX Runtime's attribute: 1 for the kinds with Hugging Face's order */
   float clip_norm;  /* global L2 norm of all gradients together; 0 = no clipping */
-  float clip_value; /* of each element of a gradient; 0 = no clipping */
+  float clip_value; /* limit of each element of a gradient; 0 = no clipping */
 } Optimizer;
 
 /* ---- settings: one row each ---- */
 
 typedef enum SettingId {
-  SETTING_END, /* of a list */
+  SETTING_END, /* ends a list */
   SETTING_LR,
   SETTING_BETA1,
   SETTING_BETA2,
@@ -55,8 +55,8 @@ typedef enum SettingId {
 
 typedef struct Setting {
   const char *option;    /* after "optimizer."; NULL: not an option. Neighbours of the same name are set together */
-  const char *attribute; /* of the optimizer model's node; NULL: it stands elsewhere in the model */
-  size_t offset;         /* of its field in Optimizer */
+  const char *attribute; /* name in the optimizer model's node; NULL: it stands elsewhere in the model */
+  size_t offset;         /* place of its field in Optimizer */
   bool is_flag;          /* a bool; the others are floats */
   float least, below;    /* a float is in [least, below), as an option and in a file */
 } Setting;
@@ -83,11 +83,11 @@ typedef struct OptimizerRow {
   const char *name;                     /* "adamw" … */
   bool is_option;                       /* artifacts can be made with it; the others are only read */
   const OwnSetting *settings;           /* in the order of the attributes, to SETTING_END */
-  const char *op_type;                  /* of the optimizer model's node in com.trainlet */
+  const char *op_type;                  /* type of the optimizer model's node in com.trainlet */
   const char *runtime_op_type;          /* in com.microsoft; NULL: ONNX Runtime has none */
   bool runtime_is_bare;                 /* that has no attributes */
   bool reads_step;                      /* the update count is among the node's inputs */
-  OptimizerKind in_mode_1;              /* what the node says with adam_mode 1 */
+  OptimizerKind in_mode_1;              /* kind of a node with adam_mode 1 */
   bool decouples_decay;                 /* from the gradient */
   bool has_raw_root;                    /* ε is added to the root of the uncorrected second moment */
   int moment_count;                     /* blocks of state; one more with momentum, if there is an update by momentum */
@@ -98,12 +98,12 @@ typedef struct OptimizerRow {
 const OptimizerRow *optimizer_row(OptimizerKind kind);
 const char *optimizer_name(OptimizerKind kind);
 const char *optimizer_choice(int i);             /* names of those that artifacts are made with; NULL past the end */
-OptimizerKind optimizer_named(const char *name); /* of these; OPTIMIZER_NONE: it is no name of one */
+OptimizerKind optimizer_named(const char *name); /* one of these names; OPTIMIZER_NONE: none */
 bool optimizer_has(OptimizerKind kind, SettingId id);
 Optimizer optimizer_default(OptimizerKind kind);
 bool optimizer_same(const Optimizer *a, const Optimizer *b);   /* clipping aside */
 Status optimizer_check_part(const Optimizer *o, Error *error); /* that this build has its update */
-bool optimizer_in_range(const Optimizer *o);                   /* of files */
+bool optimizer_in_range(const Optimizer *o);                   /* checks numbers from files */
 int optimizer_moment_count(const Optimizer *o);                /* 0, 1 or 2 blocks */
 
 /* ---- updates ---- */

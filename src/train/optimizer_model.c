@@ -13,7 +13,7 @@
 #include "train/optimizer.h"
 
 #define MICROSOFT "com.microsoft"
-#define OURS "com.trainlet" /* what ONNX Runtime has no operator for */
+#define OURS "com.trainlet" /* operators that ONNX Runtime lacks */
 
 /* ---- reading ---- */
 

@@ -11,7 +11,7 @@ const char *read_as_name(ReadAs as); /* "weight" … "operand" */
 static inline bool read_is_learned(ReadAs as) { return as < READ_STATISTIC; }
 
 typedef struct Reading {
-  Node *node;  /* of the model: where others make it up, the node itself */
+  Node *node;  /* the model's node: the whole one, where others make it up */
   Node *first; /* on the way there, the one that reads the value itself */
   ReadAs as;
   bool early; /* a number or vector, added to or multiplying what depends on no weight */
@@ -24,12 +24,12 @@ typedef struct Readings {
 } Readings;
 
 typedef struct Weights {
-  Readings *of;   /* of each value that follows from constants alone, by its index */
-  bool *infinite; /* of each parameter: not all of its values are finite */
+  Readings *of;   /* one for each value that follows from constants alone, by its index */
+  bool *infinite; /* parameters with values that are not finite */
 } Weights;
 
-bool weights_infinite(const Value *v); /* of floats: not all of its values are finite */
-bool weights_says(const Op *op);       /* whether it says that a layer learns any of its inputs */
+bool weights_infinite(const Value *v); /* true if not all of a float value's numbers are finite */
+bool weights_says(const Op *op);       /* true if it says that a layer learns any of its inputs */
 /* Reads model m, whose running statistics have been marked. */
 Status weights_read(Graph *m, Arena *arena, Weights *out);
 const Reading *weights_learned(const Weights *w, const Value *v); /* the first that is learned; NULL: none is */

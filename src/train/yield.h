@@ -11,7 +11,7 @@ typedef struct BackwardStart {
 /* Appends a YieldOp, as ORTModule writes it, of all outputs that g has: those of float32 take a gradient,
  * `<output>_grad`. */
 Status yield_append(Graph *g, BackwardStart *start);
-/* That of a YieldOp which is there already. */
+/* Finds the start at a YieldOp that is there already. */
 Status yield_find(Graph *g, const Node *yield, BackwardStart *start);
 /* Makes what arrived at an input an output of the graph, `<input>_grad`. */
 Status yield_add_input_gradient(Graph *g, const Value *input, Value *grad);

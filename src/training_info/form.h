@@ -14,7 +14,7 @@ static inline bool training_is_plain(const Optimizer *o) {
 bool training_has_form(OptimizerKind kind);
 const Op *training_form_write(const Optimizer *o, float lr, Attr attrs[TRAINING_ATTRS_MAX], int *count);
 
-int training_state_sorts(const Op *op); /* how many moments its node keeps; 0: it is not an optimizer's node */
+int training_state_sorts(const Op *op); /* moments that its node keeps; 0: it is not an optimizer's node */
 /* False when the node decays both as part of the gradient and separately. Its learning rate and how T counts are found
  * elsewhere. */
 bool training_form_read(const Node *n, float lr, Optimizer *o);

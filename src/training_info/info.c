@@ -18,7 +18,7 @@ typedef struct Reading {
 
 static Status check_bindings(Reading *r, const OnnxBinding *bindings, int count, const Graph *source,
                              const char *what) {
-  bool *named = ARENA_ARRAY(r->arena, bool, r->from->graph->value_count); /* by a value's index */
+  bool *named = ARENA_ARRAY(r->arena, bool, r->from->graph->value_count); /* indexed by value */
   if (!named) return error_memory(r->error, "for the algorithm");
   for (int i = 0; i < count; i++) {
     const Value *to = graph_find(r->from->graph, bindings[i].to);

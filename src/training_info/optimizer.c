@@ -12,7 +12,7 @@
 typedef struct Reading {
   const OnnxTraining *from;
   Error *error;
-  bool *understood; /* by update binding */
+  bool *understood; /* indexed by update binding */
 } Reading;
 
 /* The update of one parameter. */
@@ -95,7 +95,7 @@ static Status read_settings(Reading *r, const Node *n, Step *s) {
   o->lr = lr;
   if (is_op(n, &op_py_torch_adam) && next < 1)
     return refuse(r, n, "its update count", n->in[1]->name, "must begin with 1");
-  if (next < 0) o->correct_bias = false, o->dampening = 0, o->lr_decay = 0, next = 0; /* as ONNX has it where T is 0 */
+  if (next < 0) o->correct_bias = false, o->dampening = 0, o->lr_decay = 0, next = 0; /* ONNX's rule where T is 0 */
   if (next < o->first_step) o->first_step = 0;
   s->steps = next - o->first_step;
   if (optimizer_in_range(o)) return STATUS_OK;

@@ -286,7 +286,7 @@ const IF_NEEDED = [
  */
 async function growUntilItRuns(build, keep, wish, subject, wanted) {
   for (let i = 0; ; i++) {
-    const telling = { ...keep, feature: new Set([...keep.feature, 'sentences']) }; // what is missing
+    const telling = { ...keep, feature: new Set([...keep.feature, 'sentences']) }; // the missing ones
     const module = await compile(build.cut(telling, wish.purpose));
     try {
       return (await tryOut(module, subject, wanted)).outcome;
@@ -323,7 +323,7 @@ function missingIn(sentence, known) {
 }
 
 /**
- * With or without its domain, as the engine finds it.
+ * The operators of a name, given with or without its domain.
  * @param {string} name @param {Keep} known @returns {['operator', string][]}
  */
 const operatorsNamed = (name, known) =>

@@ -5,10 +5,10 @@
 
 typedef struct AttentionPieces {
   Value *q, *k, *v; /* (N, H, T, D), (N, H', S, D), (N, H', S, D'): H a multiple of H' */
-  Value
-      *hidden; /* true where a query does not see a key: broadcasts to (N, H, T, S); NULL: every query sees all keys */
-  Value *bias; /* added to the scores, broadcasts alike; NULL: nothing */
-  bool blind;  /* a query may see no key at all: its result is 0 then */
+  /* true where a query does not see a key: broadcasts to (N, H, T, S); NULL: every query sees all keys */
+  Value *hidden;
+  Value *bias;          /* added to the scores, broadcasts alike; NULL: nothing */
+  bool blind;           /* a query may see no key at all: its result is 0 then */
   float scale, softcap; /* 0: 1/√D, none */
   Value *stages[4]; /* computed along the way, (N, H, T, S): scaled products; capped; with bias and hidden; softmax */
 } AttentionPieces;

@@ -12,7 +12,7 @@
 #include "ops/attention/linear_attention.h"
 #include "size.h"
 
-enum { INPUTS = 2 }; /* where LinearAttention's begin */
+enum { INPUTS = 2 }; /* the first input of LinearAttention */
 
 /* A gradient has the shape of what it is of. */
 static Status check_gradient(const Node *n, int input, const Shape *wanted) {
@@ -45,7 +45,7 @@ static Status infer(Node *n) {
 typedef struct Backward {
   const LinearAttention *a;
   LinearHead h;
-  const float *dy; /* of the output, first step, first of the heads served; NULL: none */
+  const float *dy; /* gradient of the output, at the first step and first of the heads served; NULL: none */
   size_t dy_step;
   float *dq, *dk, *dv, *decay, *rate; /* gradients, NULL where not wanted */
   float *scaled, *ds, *u, *du, *w;

@@ -5,7 +5,7 @@
 #include "graph/expansion.h"
 
 typedef struct Rotary {
-  int64_t width;    /* how many numbers of a head are rotated; the others stay as they are. 0: all; a symbol: for each
+  int64_t width;    /* numbers of a head that are rotated; the others stay as they are. 0: all; a symbol: for each
                        angle two */
   bool interleaved; /* a pair are neighbours; else one is half the width away from the other */
 } Rotary;

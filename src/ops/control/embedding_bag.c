@@ -19,8 +19,8 @@ typedef enum BagMode { BAG_SUM, BAG_MEAN, BAG_MAX } BagMode;
 typedef struct Bags {
   Value *rows;             /* (K, D) */
   Value *offsets;          /* (B + 1), the last is the end */
-  Value *indices, *weight; /* of the rows, where these are still to be read */
-  Value *factors;          /* of each row; NULL: 1 */
+  Value *indices, *weight; /* the rows' indices and table, while these are still to be read */
+  Value *factors;          /* one for each row; NULL: 1 */
   bool pads;
   int64_t mode, padding; /* the index whose rows are left out */
 } Bags;

@@ -14,7 +14,7 @@ typedef struct Scan {
   const Node *n;
   const Subgraph *body;
   Value **slots;
-  Value **in, **out; /* of one batch */
+  Value **in, **out; /* slots of one batch */
   int states, scanned, made;
   int64_t trips;
 } Scan;

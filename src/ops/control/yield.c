@@ -33,7 +33,7 @@ OPERATOR(yield) = {
     .since = {1},
     .inputs = {1, -1},
     .outputs = {1, -1},
-    .flags = OP_RANDOM | OP_ANY_TYPE | OP_OURS, /* what it gives is no function of its inputs */
+    .flags = OP_RANDOM | OP_ANY_TYPE | OP_OURS, /* YieldOp's outputs are no function of its inputs */
     .infer = yield_infer,
     .run = yield_run,
 };

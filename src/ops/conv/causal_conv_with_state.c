@@ -47,7 +47,7 @@ static Status causal_conv_expand(Expansion *c) {
   Value **in = c->node->in, *past = expand_in(c, 3), *bias = expand_in(c, 2);
   bool silu;
   TRY(check(c->node, &silu));
-  int from = dim_is_number(in[0]->shape.dim[1]) ? 0 : 1; /* of the two that have the channels */
+  int from = dim_is_number(in[0]->shape.dim[1]) ? 0 : 1; /* the input with known channels: x, else the weights */
   Dim channels = in[from]->shape.dim[!from];
   if (g->deferral.tries) TRY(node_want_number(c->node, from, !from));
   Value *zeros = emit_ints(g, (int64_t[]){0, 0}, 2), *axis = emit_ints(g, (int64_t[]){2}, 1),

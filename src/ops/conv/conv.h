@@ -13,7 +13,7 @@ Conv3d conv_of(const Node *n, const Shape *x, const Shape *w, const Shape *y, co
 /* Refuses a convolution for which a shrunk build has no variant. */
 Status conv_check_variant(const Node *n, const Conv3d *conv, ConvDirection direction);
 
-Status conv_op_infer(Node *n); /* of inputs x, w and the bias */
+Status conv_op_infer(Node *n); /* infers from inputs x, w and the bias */
 void conv_op_run(const Node *n);
 
 /* Each of `by` meets the weights of one channel. */

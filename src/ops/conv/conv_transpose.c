@@ -9,7 +9,7 @@
 /* Sizes along one spatial dim: y = stride · (x - 1) + reach + more - pads, or y is given and the pads follow. */
 static Status sizes_of(const Node *n, WindowAttrs *w, int a, Dim x, int64_t more, const int64_t *given, Dim *y) {
   bool same = w->padding == PAD_SAME_UPPER || w->padding == PAD_SAME_LOWER;
-  int64_t over = window_reach(w, a) - w->stride[a] + more; /* what y has more than stride · x */
+  int64_t over = window_reach(w, a) - w->stride[a] + more; /* elements of y beyond stride · x */
   if (!same && !given) {
     over -= w->pad_begin[a] + w->pad_end[a];
     if (!w->kernel[a]) return *y = graph_fresh_dim(n->graph), STATUS_OK;

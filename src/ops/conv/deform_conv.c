@@ -13,7 +13,7 @@ static Status check(Expansion *c, int rank, WindowAttrs *window, int64_t group, 
   for (int i = 1; i < 3; i++) TRY(node_want_rank(n, i, rank + 2, rank + 2));
   TRY(window_attrs(n, rank, expand_shape(c, 1)->dim + 2, window));
   const Shape *x = expand_shape(c, 0), *w = expand_shape(c, 1), *offset = expand_shape(c, 2);
-  Dim channels = x->dim[1], numbers = offset_group * rank; /* of the offset, for each place of the output */
+  Dim channels = x->dim[1], numbers = offset_group * rank; /* numbers in the offset, for each place of the output */
   bool fit = group > 0 && offset_group > 0 && dim_divides(channels, group) && dim_divides(w->dim[0], group) &&
              dim_divides(channels, offset_group) && dims_meet(w->dim[1], channels / group);
   if (!fit)

@@ -2,7 +2,7 @@
 #include "ops/conv/window.h"
 #include <string.h>
 
-enum { LARGEST = 1 << 24 }; /* of a kernel, stride, dilation or pad: keeps every sum far from overflow */
+enum { LARGEST = 1 << 24 }; /* limit of a kernel, stride, dilation or pad: keeps every sum far from overflow */
 
 Status window_list(const Node *n, const char *name, int count, int64_t least, int64_t otherwise, int64_t *out) {
   int given;

@@ -8,14 +8,14 @@
 #include "ops/elementwise/broadcast.h"
 
 typedef struct Arithmetic {
-  BroadcastRow *row;                            /* of float32; NULL: by `floats` */
-  double (*floats)(double a, double b);         /* of the other floats; NULL: of none */
+  BroadcastRow *row;                            /* float32; NULL: by `floats` */
+  double (*floats)(double a, double b);         /* the other floats; NULL: refused */
   int64_t (*ints)(int64_t a, int64_t b);        /* NULL: of none */
-  uint64_t (*naturals)(uint64_t a, uint64_t b); /* of uint64 where that is another function than of int64 */
-  float alpha;                                  /* what the attribute is where it is not said */
-  BroadcastRow *int64;                          /* of int64, and of uint64 without `naturals`; NULL: by `ints` */
-  bool of_sizes;                                /* of two sizes it is a size */
-  BroadcastRow *bits;                           /* of every integer type, by their bytes; NULL: by `ints` */
+  uint64_t (*naturals)(uint64_t a, uint64_t b); /* uint64 if `ints` does not fit it */
+  float alpha;                                  /* the attribute's default */
+  BroadcastRow *int64;                          /* int64, and uint64 without `naturals`; NULL: by `ints` */
+  bool of_sizes;                                /* two sizes give a size */
+  BroadcastRow *bits;                           /* every integer type, by bytes; NULL: by `ints` */
 } Arithmetic;
 
 /* Inputs of one type that the operator's own Arithmetic computes; integers known on both sides give a known output. */

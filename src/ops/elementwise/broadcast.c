@@ -67,7 +67,7 @@ typedef struct Rows {
   const Node *n;
   BroadcastRow *row;
   char *y;
-  size_t y_bytes, in_bytes[BROADCAST_OPERANDS]; /* of an element */
+  size_t y_bytes, in_bytes[BROADCAST_OPERANDS]; /* bytes of an element */
   const void *const *in;
   int operands;
   Walk walk;

@@ -10,7 +10,7 @@ typedef struct ElementsRun {
   size_t from, count; /* elements from … from + count - 1 of the indices */
   size_t line, step;  /* the first one's own line of the data begins at `line`, the next one's `step` behind it */
   size_t stride;      /* between the elements of a line */
-  int64_t size;       /* of a line */
+  int64_t size;       /* elements of a line */
 } ElementsRun;
 
 /* The element of the data that is named by the row's element i; -1 when it is out of range. */
@@ -20,7 +20,7 @@ static inline ptrdiff_t elements_at(const ElementsRun *r, size_t i) {
   return (uint64_t)k < (uint64_t)r->size ? (ptrdiff_t)(r->line + i * r->step + (size_t)k * r->stride) : -1;
 }
 
-/* That there is none for the row's element i. */
+/* Notes that the row's element i has an index out of range. */
 void elements_note(const Node *n, int indices, const ElementsRun *r, size_t i);
 
 typedef void ElementsLine(const Node *n, const ElementsRun *run);

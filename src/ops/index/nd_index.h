@@ -37,5 +37,5 @@ static inline ptrdiff_t nd_index_at(const NdIndexRun *r, size_t row) {
   return (ptrdiff_t)(place * r->slice);
 }
 
-/* That slice `row` of input 0, named by input 1, is out of range. */
+/* Notes that slice `row` of input 0, named by input 1, is out of range. */
 void nd_index_note(const Node *n, size_t row);

@@ -77,7 +77,7 @@ static bool groups_new(Groups *g, Arena *arena, size_t dim) {
 /* Groups in the order of their values, or of their first slices. */
 static void find_groups(const Slices *s, const Place *order, bool sorted, Groups *g) {
   bool alone = s->outer * s->inner == 1;
-  int64_t *leader = g->count; /* of each slice the first that is equal to it; the counts come after */
+  int64_t *leader = g->count; /* each slice's first equal one; the counts come after */
   for (size_t i = 0, first = 0; i < s->dim; i++) {
     size_t slice = order[i].slice;
     if (i == 0 || order[i].key != order[first].key || (!alone && !are_equal(s, slice, order[first].slice))) first = i;

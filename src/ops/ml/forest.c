@@ -35,8 +35,9 @@ typedef struct Build {
   Node *node;
   const ForestSource *from;
   Forest *to;
-  uint32_t *number, *queue; /* of each entry: its first node, 0xffffffff until it is reached; entries to be done */
-  size_t *set;              /* of each entry that asks for membership: where its set begins */
+  uint32_t *number,
+      *queue;  /* number: each entry's first node, 0xffffffff until it is reached; queue: entries to be done */
+  size_t *set; /* start of the set of each entry that asks for membership */
   uint32_t queued, made, leaf_made, add_made;
   size_t adds; /* room for so many */
 } Build;
@@ -192,7 +193,7 @@ Status forest_build(Node *n, const ForestSource *s, size_t targets, Forest *f) {
   if (!b.number || !b.queue || !b.set) return STATUS_OUT_OF_MEMORY;
   TRY(node_want_rank(n, 0, 1, 2));
   TRY(measure(&b, &nodes, &adds));
-  size_t leaves = s->count + s->root_count; /* of a tree there is one more than inner nodes */
+  size_t leaves = s->count + s->root_count; /* a tree has one leaf more than inner nodes */
   f->wide = n->in[0]->type == DTYPE_FLOAT64;
   f->twice = needs_copy(&b);
   f->features = dim_is_number(x->dim[x->rank - 1]) ? (size_t)x->dim[x->rank - 1] : UINT32_MAX / 4;

@@ -17,7 +17,7 @@ typedef struct ForestNumbers {
 
 /* A forest as attributes describe it, not checked yet. A place is an entry of the nodes, or ~k for leaf k. */
 typedef struct ForestSource {
-  Arena *arena; /* of what is only needed until the forest is built */
+  Arena *arena; /* memory needed only until the forest is built */
   size_t count; /* entries */
   const uint8_t *questions;
   const double *splits;

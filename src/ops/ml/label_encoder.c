@@ -12,7 +12,7 @@ static bool take(const Node *n, const char *name, AttrKind kind, DType type, Lis
   const Attr *a = node_attr(n, name, kind);
   if (!a) return false;
   *out = kind == ATTR_TENSOR ? (List){a->tensor->type, shape_elements(&a->tensor->shape), a->tensor->data}
-                             : (List){type, (size_t)a->count, a->ints /* where the other lists are, too */};
+                             : (List){type, (size_t)a->count, a->ints /* the other lists share its place */};
   return true;
 }
 

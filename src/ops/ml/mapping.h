@@ -4,7 +4,7 @@
 
 typedef struct Mapping {
   Lookup keys;
-  DType type; /* of the values */
+  DType type; /* type of the values */
   const void *values, *otherwise;
 } Mapping;
 

@@ -17,7 +17,7 @@ typedef struct SvmFloats {
   const float *items;
 } SvmFloats;
 
-SvmFloats svm_floats(const Node *n, const char *name); /* of an attribute, none where it is absent */
+SvmFloats svm_floats(const Node *n, const char *name); /* reads an attribute; empty if absent */
 /* Reads kernel_type and kernel_params; `vectors` hold `count` vectors, as long as x has features. */
 Status svm_read(const Node *n, size_t count, SvmFloats vectors, SupportVectors *out);
 /* K(x, v) of each vector v. */

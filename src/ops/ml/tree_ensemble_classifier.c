@@ -9,7 +9,7 @@ typedef struct Classifier {
   Forest forest;
   PostTransform how;
   ClassLabels labels;
-  bool one_column; /* of two classes all leaves add to one */
+  bool one_column; /* two classes, and all leaves add to one of them */
   bool positive;   /* none of them takes away */
 } Classifier;
 

@@ -1,4 +1,4 @@
-/* BatchNormalizationGrad (com.microsoft): of y = x̂ · scale + B, x̂ = (x - mean) · inv_std, with the batch's own mean and
+/* BatchNormalizationGrad (com.microsoft): y = x̂ · scale + B, x̂ = (x - mean) · inv_std, with the batch's mean and
  * inv_std.
  *   dB = Σ dy,  dscale = Σ dy · x̂,  dx = scale · inv_std · (dy - dB / n - x̂ · dscale / n) */
 #include "ops/norm/batch_norm.h"

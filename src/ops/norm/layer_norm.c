@@ -86,7 +86,7 @@ typedef struct Forward {
   float *y, *means, *inv_stds;
   float epsilon;
   bool simplified;
-  size_t count; /* of a row */
+  size_t count; /* elements of a row */
 } Forward;
 
 static void forward_rows(void *context, size_t from, size_t to) {
@@ -119,7 +119,7 @@ typedef struct Gradient {
   const float *dy, *x, *scale, *means, *inv_stds;
   float *dx; /* NULL where not wanted */
   size_t rows, count, parts;
-  float *sums; /* of each part: totals and running sums of dy · x̂ and of dy */
+  float *sums; /* one for each part: totals and running sums of dy · x̂ and of dy */
 } Gradient;
 
 static size_t part_count(size_t rows) {

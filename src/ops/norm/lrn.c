@@ -30,7 +30,7 @@ typedef struct Pictures {
   const Lrn *p;
   const float *x;
   float *y;
-  size_t channels, pixels, blocks; /* of a picture */
+  size_t channels, pixels, blocks; /* sizes of a picture */
 } Pictures;
 
 /* Channel c of `count` pixels; x and y point to its first. */

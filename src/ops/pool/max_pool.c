@@ -42,7 +42,7 @@ static inline void take_larger(f32x4 *best, i32x4 *offset, f32x4 x, int32_t x_of
 
 typedef struct Row {
   PoolRange depths, rows;
-  size_t start; /* of the plane in X */
+  size_t start; /* start of the plane in X */
 } Row;
 
 /* Windows j … j + 3, which have all of their columns on the input. */

@@ -6,7 +6,8 @@
 typedef struct Pool {
   Window window, depth; /* depth: along its axis 0, of three spatial dims */
   size_t planes;        /* N · C */
-  size_t padded_end[3]; /* of height, width, depth: input and padding end here, counted from the start of the padding */
+  /* end of input and padding along height, width and depth, counted from the start of the padding */
+  size_t padded_end[3];
   bool count_padding;
 } Pool;
 

@@ -13,4 +13,4 @@ void gauss_inverse(double *a, size_t n, double *inverse, size_t *swapped);
 /* Asks for scratch of so many matrices. */
 Status gauss_bytes(Node *node, Dim n, size_t matrices);
 
-double gauss_work(const Node *n); /* of those whose last input is the matrices */
+double gauss_work(const Node *n); /* work of operators whose last input is the matrices */

@@ -7,7 +7,7 @@
 #include "graph/work.h"
 
 typedef struct MatMulParams {
-  Gemm gemm; /* of one pair of matrices, all but the data */
+  Gemm gemm; /* product of one pair of matrices, without data */
   bool trans_a, trans_b;
   size_t lda, ldb;
   int batch_rank;

@@ -3,7 +3,7 @@
 #include "graph/op.h"
 
 typedef struct MatMulAttrs {
-  bool trans_a, trans_b; /* of the last two dims */
+  bool trans_a, trans_b; /* the last two dims are exchanged */
   bool batch_a, batch_b; /* the first dim comes after all of the batch: (M, …, K) is (…, M, K) */
   float alpha;
 } MatMulAttrs;

@@ -10,7 +10,7 @@
 
 typedef struct BlockQuantized {
   size_t rows, depth, block, blocks; /* rows × depth numbers, `block` of them to a scale */
-  unsigned bits;                     /* of a number: 2, 4 or 8; the first is in the lowest bits of its byte */
+  unsigned bits;                     /* bits of a number: 2, 4 or 8; the first is in the lowest bits of its byte */
 } BlockQuantized;
 
 /* Checks inputs 1 … 3 (B, scales, zero points) against the attributes K, N, bits and block_size; fills n->params. */

@@ -44,7 +44,7 @@ static Narrow narrow_of(const NarrowInputs *in) {
                   .flip = in->w->type == DTYPE_UINT8 ? 0x80 : 0};
 }
 
-/* With the numbers themselves: scale and zero point may be one for all. */
+/* Adds the numbers' addresses; a single scale and zero point serve all. */
 static Narrow with_data(Narrow w, const Node *n) {
   const Value *scale = has_in(n, 2) ? n->in[2] : NULL;
   bool single = scale && shape_elements(&scale->shape) == 1;

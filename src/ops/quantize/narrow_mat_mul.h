@@ -6,7 +6,7 @@
 typedef struct NarrowInputs {
   Value *w, *scale, *point; /* NULL where there is none */
   bool trans_b;
-  int64_t axis, block; /* of DequantizeLinear; 0 without blocks */
+  int64_t axis, block; /* DequantizeLinear's attributes; block 0: no blocks */
 } NarrowInputs;
 
 /* True if types and shapes go together, all of them numbers. */

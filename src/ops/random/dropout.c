@@ -51,7 +51,7 @@ static void drop_blocks(void *context, size_t from, size_t to) {
     uint8_t kept[16];
     rng_four_blocks(n->graph->rng, (uint32_t)n->stream, (uint32_t)(i / 4), bits);
     for (size_t k = 0; k < 4; k++) {
-      i32x4 drawn = i32x4_load((const int32_t *)bits + 4 * k) >> 8 & 0xffffff; /* as rng_unit takes them */
+      i32x4 drawn = i32x4_load((const int32_t *)bits + 4 * k) >> 8 & 0xffffff; /* rng_unit's bits */
       size_t at = i + 4 * k;
       keep[k] = i32x4_to_f32(drawn) * 0x1p-24f >= f32x4_splat(ratio);
       if (!y || at >= count) continue;

@@ -54,7 +54,7 @@ static inline void draw(const Node *n, const Rng *rng, size_t at, f32x4 (*of)(f3
   uint32_t bits[DRAWS];
   rng_four_blocks(rng, p->seeded ? 0 : (uint32_t)n->stream, (uint32_t)(at / 4), bits);
   for (size_t k = 0; k < DRAWS; k += 4) {
-    i32x4 drawn = i32x4_load((const int32_t *)bits + k) >> 8 & 0xffffff; /* as rng_unit takes them */
+    i32x4 drawn = i32x4_load((const int32_t *)bits + k) >> 8 & 0xffffff; /* rng_unit's bits */
     f32x4_store(draws + k, of(i32x4_to_f32(drawn) * 0x1p-24f) * p->b + p->a);
   }
 }

@@ -39,7 +39,7 @@ typedef void RecurrentUnits(const RecurrentStep *s, size_t b, size_t from, size_
 
 /* Part of a step: a product with some gates of R, then what is done to each unit. In backward, the units come first. */
 typedef struct RecurrentPhase {
-  int gate, gates; /* of R */
+  int gate, gates; /* gates of R */
   int operand;     /* slot that R multiplies */
   RecurrentUnits *forward, *backward;
 } RecurrentPhase;
@@ -59,7 +59,7 @@ typedef struct RecurrentCell {
 typedef struct Recurrent {
   const RecurrentCell *cell;
   size_t steps, batch, inputs, hidden, directions;
-  size_t rows, row_of_step, row_of_example; /* of X */
+  size_t rows, row_of_step, row_of_example; /* rows and strides of X */
   bool batch_first, reverse;                /* reverse: the first direction */
   bool input_forget;
   Activation activations[2 * RECURRENT_ACTIVATIONS];
@@ -67,12 +67,12 @@ typedef struct Recurrent {
 
 struct RecurrentStep {
   const Recurrent *p;
-  const Activation *activations; /* of the direction */
+  const Activation *activations; /* the direction's */
   const float *peepholes;        /* (3 · hidden), or NULL */
-  float *kept;                   /* of example 0 */
+  float *kept;                   /* example 0's */
   size_t kept_stride;            /* from example to example */
   float *h, *c;                  /* state after the step; backward its gradient, moved to that before */
-  size_t h_stride;               /* of both */
+  size_t h_stride;               /* stride of h and c */
   float *grad;                   /* backward: gradients of the slots of example 0 */
   size_t grad_stride;
 };
@@ -92,7 +92,7 @@ Status recurrent_gradient_infer(Node *n, const RecurrentCell *cell);
 void recurrent_gradient_run(const Node *n);
 
 /* ---- recurrent_node.c to recurrent.c and recurrent_gradient.c ---- */
-size_t recurrent_kept_floats(const Recurrent *p); /* of a direction (recurrent_lengths.c) */
+size_t recurrent_kept_floats(const Recurrent *p); /* floats of a direction (recurrent_lengths.c) */
 static inline bool recurrent_reversed(const Recurrent *p, size_t direction) { return p->reverse || direction == 1; }
 /* The start of a direction's part of a state (initial or last), and the distance between examples. */
 static inline size_t recurrent_state_offset(const Recurrent *p, size_t direction) {

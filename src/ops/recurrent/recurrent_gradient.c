@@ -14,7 +14,7 @@ typedef struct Run {
 typedef struct Backward {
   const Node *n;
   const Recurrent *p;
-  const float *kept;                         /* of the direction */
+  const float *kept;                         /* the direction's */
   float *grad;                               /* (rows of X, grad_slots · hidden) */
   float *packed_r, *packed_grad, *dstate[2]; /* dc and dh (batch, hidden) */
   char *product;

@@ -19,7 +19,7 @@ void reduce_fold_store(float *y, size_t i, size_t n, f32x4 v) {
 /* Dims of 1 dropped, neighbours of one kind merged, so that rows are long; dim 0 is the innermost. */
 typedef struct Folded {
   int rank;
-  size_t dim[RANK_MAX + 1], stride[RANK_MAX + 1]; /* of y; 0 along what is reduced */
+  size_t dim[RANK_MAX + 1], stride[RANK_MAX + 1]; /* sizes and strides of y; 0 along reduced dims */
 } Folded;
 
 static Folded folded(const Shape *shape, unsigned axes) {

@@ -5,11 +5,11 @@
 #include "ops/reduce/reduce_fold.h"
 
 typedef struct ReduceNumbers {
-  double first;                            /* what a reduction starts from; beyond an int's range it is its end */
-  FoldRow *row;                            /* of float32; NULL: the operator has its own run */
+  double first;                            /* start of a reduction; beyond an int's range it is the range's end */
+  FoldRow *row;                            /* float32; NULL: the operator has its own run */
   double (*floats)(double sum, double x);  /* NULL: of no other float but float32 */
   int64_t (*ints)(int64_t sum, int64_t x); /* NULL: of no ints */
-  uint64_t (*naturals)(uint64_t sum, uint64_t x); /* of uint64 where that is another function than of int64 */
+  uint64_t (*naturals)(uint64_t sum, uint64_t x); /* uint64 if `ints` does not fit it */
   bool bools;                                     /* since opset 20 */
 } ReduceNumbers;
 

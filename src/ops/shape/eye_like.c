@@ -21,7 +21,7 @@ static void eye_like_run(const Node *n) {
   int64_t k = *(const int64_t *)n->params, rows = n->out[0]->shape.dim[0], columns = n->out[0]->shape.dim[1];
   DType type = n->out[0]->type;
   size_t item = dtype_bytes(type);
-  double one; /* of any type */
+  double one; /* bytes of a 1 of any type */
   char *y = n->out[0]->data;
   numbers_store_ints(&(Numbers){.ints = {1}}, &one, type, 0, 1);
   if (out_count(n, 0)) memset(y, 0, out_count(n, 0) * item);

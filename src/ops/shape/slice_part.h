@@ -4,7 +4,7 @@
 #include "graph/op.h"
 
 typedef struct Slice {
-  Shape shape; /* of the part */
+  Shape shape; /* shape of the part */
   int64_t start[RANK_MAX], step[RANK_MAX];
 } Slice;
 

@@ -8,7 +8,7 @@
 
 typedef struct SplitParams {
   int axis;
-  Dim sizes[]; /* of each output along the axis */
+  Dim sizes[]; /* size of each output along the axis */
 } SplitParams;
 
 /* Equal parts; since opset 18 the last may be smaller. */

@@ -40,7 +40,7 @@ static Status stft_expand(Expansion *c) {
   if (length > 1 << 24 || !dims_meet(weights, length) || (dim_is_number(size) && size < length))
     return node_invalid(n, "frames of %lld numbers, a window of %lld and a signal of %lld do not fit",
                         (long long)length, (long long)weights, (long long)size);
-  bool onesided = node_int(n, "onesided", 1) != 0; /* of real numbers alone, for which a symbol is taken */
+  bool onesided = node_int(n, "onesided", 1) != 0; /* a symbol stands for a dim of real numbers */
   bool complex = signal->shape.rank == 3 && signal->shape.dim[2] == 2;
   if (signal->shape.rank == 2) signal = emit(g, "Reshape", signal, emit_ints(g, (int64_t[]){0, 0, 1}, 3));
   Value *sizes = dim_is_number(length) ? emit_ints(g, &length, 1) : expand_dim(c, window, 0, true);

@@ -28,7 +28,7 @@ struct Regex {
   Range *ranges;
   int count, range_count;
   Places places[2];
-  int *seen; /* by place: the letter at which it was last added, counted from 1 */
+  int *seen; /* the last letter at which a place was added, counted from 1; by place */
   int *stack;
   RegexWork *work;
 };

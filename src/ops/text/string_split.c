@@ -54,7 +54,8 @@ static Status string_split_expand(Expansion *c) {
   if (shape.rank == RANK_MAX)
     return node_fail(n, STATUS_UNSUPPORTED_OP, "its output has more than %d dimensions", RANK_MAX);
   if (most < 1) return node_invalid(n, "maxsplit is %lld", (long long)(most - 1));
-  double reads = *delimiter ? (double)strlen(delimiter) : 1; /* of a letter, if most of the delimiter comes all along */
+  double reads = *delimiter ? (double)strlen(delimiter)
+                            : 1; /* reads of a letter, if most of the delimiter comes all along */
   for (size_t i = 0; i < count; i++) {
     TRY(strings_work(n, reads * strings_cost(x[i])));
     counts[i] = split(strings_text(x[i]), delimiter, most, NULL, n);

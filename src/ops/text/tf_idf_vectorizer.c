@@ -14,7 +14,7 @@ enum { MODE_TF, MODE_IDF, MODE_TFIDF, NO_COLUMN = -1 };
 
 /* The n-grams of one length, of equal ones the first. Of length 1 there is one for each item, and nothing to find. */
 typedef struct Level {
-  Lookup grams; /* by the n-gram of the level before · 2^32 + the item */
+  Lookup grams; /* key: the n-gram of the level before · 2^32 + the item */
   int32_t *column;
 } Level;
 
@@ -22,7 +22,7 @@ typedef struct TfIdf {
   const int64_t *counts, *columns;
   Lookup items;
   Level *levels;        /* [k] of length k + 1, up to `longest` */
-  const float *weights; /* of columns, as ONNX Runtime reads them; NULL: 1 */
+  const float *weights; /* by column, as ONNX Runtime reads them; NULL: 1 */
   int count_count, mode;
   int64_t shortest, longest, skips;
   size_t width;
@@ -75,7 +75,7 @@ static Status check_pool(const Node *n, TfIdf *p, int column_count, int weight_c
 
 /* An n-gram of the pool, and which one its items are that have been entered so far. */
 typedef struct Gram {
-  const int64_t *items; /* as numbers of the pool */
+  const int64_t *items; /* numbers in the pool */
   int64_t length, column, at;
 } Gram;
 

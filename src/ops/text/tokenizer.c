@@ -21,8 +21,8 @@ typedef struct Tokenizer {
   const Regex **separators; /* one after another */
   int separator_count;
   int64_t least; /* letters of a token */
-  Spans spans;   /* of all rows */
-  int *ends;     /* of each row among the spans */
+  Spans spans;   /* tokens of all rows */
+  int *ends;     /* end of each row among the spans */
 } Tokenizer;
 
 static bool is_long(const Tokenizer *t, const char *at, const char *end) {

@@ -16,7 +16,7 @@ typedef struct Grid {
 } Grid;
 
 typedef struct GridTaps {
-  int count; /* of neighbours that are within the picture */
+  int count; /* neighbours within the picture */
   size_t offset[GRID_TAPS];
   float weight[GRID_TAPS],
       slope[GRID_RANK][GRID_TAPS]; /* slope[a]: of the point's number a, of which the first belongs to the last dim */

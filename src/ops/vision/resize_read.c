@@ -17,7 +17,7 @@ typedef struct Rule {
   enum { ROUND_PREFER_FLOOR, ROUND_PREFER_CEIL, FLOOR, CEIL } nearest;
   enum { STRETCH, NOT_LARGER, NOT_SMALLER } policy;
   bool exclude_outside, antialias;
-  float a; /* of the cubic */
+  float a; /* coefficient of the cubic */
 } Rule;
 
 /* One axis: by what it is scaled, and what part of it is seen. */

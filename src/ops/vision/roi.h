@@ -31,7 +31,7 @@ Status roi_read(Node *n, int x, Shape *y, RoiAlign **out);
 RoiBox roi_box(const RoiAlign *r, const Value *rois, const Value *batch_indices, size_t i);
 /* Sample number s of bin number `bin`, both counted along the rows. */
 RoiSample roi_sample(const RoiAlign *r, const RoiBox *box, size_t bin, size_t s);
-size_t roi_most_samples(const RoiAlign *r, int a); /* of any bin along dim a */
+size_t roi_most_samples(const RoiAlign *r, int a); /* samples of any bin along dim a, at most */
 static inline size_t roi_samples(const RoiBox *b) { return b->samples[0] * b->samples[1]; }
 
 double roi_align_work(const Node *n);
