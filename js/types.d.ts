@@ -15,6 +15,7 @@ export * from './types/media.js';
 export * from './types/metrics.js';
 export * from './types/session.js';
 export * from './types/storage.js';
+export * from './types/table.js';
 export * from './types/tensor.js';
 export * from './types/text.js';
 export * from './types/training-session.js';

@@ -1,6 +1,7 @@
 /** Data sets in text: CSV with a line of names, and JSON lines, each line an example. */
 
-import { sentenceOf, TrainletError } from '../base/errors.js';
+import { sentenceOf } from '../base/errors.js';
+import { numberOf, tableOf, textOf, unreadable as bad } from '../data/csv.js';
 import { indicesOf } from './classes.js';
 import { readData } from './files.js';
 
@@ -11,19 +12,6 @@ import { readData } from './files.js';
 /** Dims of a tensor at most, as the engine has it. */
 const RANK_MOST = 8;
 
-/** @param {string} message */
-const bad = (message) => new TrainletError('source-unreadable', message);
-
-/** @param {string} file */
-async function textOf(file) {
-  const bytes = await readData(file);
-  try {
-    return new TextDecoder('utf-8', { fatal: true }).decode(bytes);
-  } catch {
-    throw bad(`${file} is not text in UTF-8`);
-  }
-}
-
 /**
  * @param {string} file
  * @param {readonly ValueInfo[]} wanted the labels last
@@ -31,11 +19,7 @@ async function textOf(file) {
  * @returns {Promise<Columns>}
  */
 export async function readCsv(file, wanted, options) {
-  const [names, ...rows] = cellsOf(file, await textOf(file));
-  if (!names || !rows.length) throw bad(`${file} has no example: wanted are a line of names and one for each example`);
-  const odd = rows.findIndex((row) => row.length !== names.length);
-  if (odd >= 0)
-    throw bad(`${file}: example ${odd + 1} has ${rows[odd].length} cells, and there are ${names.length} names`);
+  const { names, rows, decimal } = tableOf(file, textOf(file, await readData(file)));
   const places = placesOf(file, names, wanted);
   return Object.fromEntries(
     wanted.map((input) => {
@@ -44,32 +28,10 @@ export async function readCsv(file, wanted, options) {
       const cells = rows.flatMap((row) => places[name].map((place) => row[place]));
       const raw = namesClasses(input, wanted, cells, options)
         ? indicesOf(from, cells, options)
-        : numbersOf(from, cells, places[name].length);
+        : numbersOf(from, cells, places[name].length, decimal);
       return [name, { from, raw }];
     }),
   );
-}
-
-/**
- * Commas between cells; a cell in quotes may hold commas, ends of lines and, doubled, quotes.
- * @param {string} file
- * @param {string} text
- */
-function cellsOf(file, text) {
-  /** @type {string[][]} */
-  const rows = [];
-  const cell = /(?:"((?:[^"]|"")*)"|([^",\r\n]*))(,|\r?\n|$)/y;
-  for (let row = []; cell.lastIndex < text.length || row.length; ) {
-    const at = cell.lastIndex;
-    const match = cell.exec(text);
-    if (!match) throw bad(`${file}: line ${text.slice(0, at).split('\n').length} has a quote where none can be`);
-    const [, quoted, plain, end] = match;
-    row.push(quoted === undefined ? plain.trim() : quoted.replaceAll('""', '"'));
-    if (end === ',') continue;
-    if (row.length > 1 || row[0] !== '') rows.push(row);
-    row = [];
-  }
-  return rows;
 }
 
 /**
@@ -109,17 +71,21 @@ function namesClasses(input, wanted, cells, { classes }) {
   return cells.some((cell) => typeof cell === 'string' && (known.has(cell) || (cell !== '' && isText(cell))));
 }
 
-/** @param {string} from @param {string[]} cells @param {number} columns @returns {Raw} */
-function numbersOf(from, cells, columns) {
-  const odd = cells.findIndex((cell) => cell === '' || isText(cell));
+/**
+ * @param {string} from @param {string[]} cells @param {number} columns @param {string} decimal
+ * @returns {Raw}
+ */
+function numbersOf(from, cells, columns, decimal) {
+  const odd = cells.findIndex((cell) => isText(cell, decimal));
   if (odd >= 0)
     throw bad(`${from}: example ${Math.floor(odd / columns) + 1} has '${cells[odd]}' where a number is wanted`);
+  const data = Float64Array.from(cells, (cell) => numberOf(cell, decimal));
   const rows = cells.length / columns;
-  return { type: 'float64', dims: columns === 1 ? [rows] : [rows, columns], data: Float64Array.from(cells, Number) };
+  return { type: 'float64', dims: columns === 1 ? [rows] : [rows, columns], data };
 }
 
-/** Numbers are decimal, as in NumPy: 0x10 is a name. @param {string} cell */
-const isText = (cell) => /^0[box]/i.test(cell) || (Number.isNaN(Number(cell)) && cell.toLowerCase() !== 'nan');
+/** NaN is a number here, as in NumPy. @param {string} cell @param {string} [decimal] */
+const isText = (cell, decimal) => cell.toLowerCase() !== 'nan' && Number.isNaN(numberOf(cell, decimal));
 
 /**
  * Each line is an object with a number, a nested array of numbers, or as a label the name of a class, for each input.
@@ -129,7 +95,7 @@ const isText = (cell) => /^0[box]/i.test(cell) || (Number.isNaN(Number(cell)) &&
  * @returns {Promise<Columns>}
  */
 export async function readJsonLines(file, wanted, options) {
-  const examples = (await textOf(file))
+  const examples = textOf(file, await readData(file))
     .split('\n')
     .flatMap((line, i) => (line.trim() ? [parsed(file, line, i + 1)] : []));
   if (!examples.length) throw bad(`${file} has no example: wanted is an object in each line`);

@@ -4,6 +4,7 @@ import { invalid } from '../base/errors.js';
 import { concatRows, takeRows } from '../base/rows.js';
 import { Tensor } from '../base/tensor.js';
 import { permutation } from './dataset.js';
+import { drawRows } from './split.js';
 
 /** @import { Feeds, FineTuneData, FineTuneOptions, TensorLike } from '../types.js' */
 /** @import { TrainingSession } from '../session/training.js' */
@@ -114,25 +115,12 @@ export function join(a, b) {
 
 /**
  * A share of each class, drawn; of fewer than five examples none is held out.
- * @param {Examples} all @param {number} classes @param {number} share @param {number} seed
+ * @param {Examples} all @param {number} share @param {number} seed
  * @returns {[Examples, Examples | undefined]}
  */
-export function split(all, classes, share, seed) {
-  const order = permutation(all.labels.length, seed, 0);
-  const [kept, held] = [/** @type {number[]} */ ([]), /** @type {number[]} */ ([])];
-  for (let c = 0; c < classes; c++) {
-    const rows = [...order].filter((row) => all.labels[row] === c);
-    const out = rows.length < 5 ? 0 : Math.max(Math.round(rows.length * share), Number(share > 0));
-    held.push(...rows.slice(0, out));
-    kept.push(...rows.slice(out));
-  }
-  return [
-    pick(
-      all,
-      kept.sort((a, b) => a - b),
-    ),
-    held.length ? pick(all, held) : undefined,
-  ];
+export function split(all, share, seed) {
+  const [kept, held] = drawRows(all.labels, share, seed);
+  return [pick(all, kept), held.length ? pick(all, held) : undefined];
 }
 
 /**

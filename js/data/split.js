@@ -2,7 +2,7 @@
 
 import { checkKeys, nameOf, TrainletError } from '../base/errors.js';
 import { sliceRows, takeRows } from '../base/rows.js';
-import { isArrays, tensorsOf } from './dataset.js';
+import { isArrays, permutation, tensorsOf } from './dataset.js';
 
 /** @import { Dataset, Feeds, FitOptions, ValueInfo, ValidationSplit } from '../types.js' */
 /** @typedef {import('./dataset.js').Taken} Taken */
@@ -87,4 +87,26 @@ const examplesOf = (tensors, rows) => ({
 function pick(tensor, rows) {
   const [first, last] = [rows[0], rows[rows.length - 1]];
   return last - first + 1 === rows.length ? sliceRows(tensor, first, last + 1) : takeRows(tensor, rows);
+}
+
+/**
+ * A share of the rows of each class, drawn; of fewer than five none is held out.
+ * @param {ArrayLike<number>} labels the class of each row @param {number} share @param {number} seed
+ * @returns {[kept: number[], held: number[]]} `kept` in their order
+ */
+export function drawRows(labels, share, seed) {
+  const order = permutation(labels.length, seed, 0);
+  const [kept, held] = [/** @type {number[]} */ ([]), /** @type {number[]} */ ([])];
+  const byClass = /** @type {Map<number, number[]>} */ (new Map());
+  for (const row of order) {
+    const rows = byClass.get(labels[row]);
+    if (rows) rows.push(row);
+    else byClass.set(labels[row], [row]);
+  }
+  for (const c of [...byClass.keys()].sort((a, b) => a - b)) {
+    const rows = /** @type {number[]} */ (byClass.get(c));
+    const out = rows.length < 5 ? 0 : Math.max(Math.round(rows.length * share), Number(share > 0));
+    for (let i = 0; i < rows.length; i++) (i < out ? held : kept).push(rows[i]);
+  }
+  return [kept.sort((a, b) => a - b), held];
 }

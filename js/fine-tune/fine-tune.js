@@ -134,7 +134,7 @@ class Tuning {
     const classes = head === false ? ownClasses(this.session, this.#named) : /** @type {string[]} */ (this.#named);
     const all = examplesOf('fineTune: data', data, classes);
     checkBatch(this.session, all);
-    const [train, heldOut] = split(all, classes.length, validation, seed);
+    const [train, heldOut] = split(all, validation, seed);
     const replay = this.#options.replay && replayOf(this.#options, classes, train, seed);
     const judged = { heldOut, replay: replay?.judged };
     const whole = replay?.learned ?? train;

@@ -8,7 +8,7 @@ import { mutate as damage } from './mutate.js';
 
 /** The files in js/ that read what is damaged. */
 const READERS = [
-  ...['cli/arrays.js', 'cli/npy.js', 'cli/npz.js', 'cli/table.js', 'cli/classes.js'],
+  ...['cli/arrays.js', 'cli/npy.js', 'cli/npz.js', 'cli/table.js', 'cli/classes.js', 'data/csv.js'],
   ...[
     'storage/sample-file.js',
     'storage/sample.js',

@@ -220,5 +220,5 @@ test('index.js exports what the types declare', async () => {
   for (const file of await filesWith(['js/types'], /\.d\.ts$/, /./))
     for (const line of await linesOf(file))
       declared.push(...(line.match(/(?<=^export (?:class|function|const) )\w+/) ?? []));
-  assert.deepEqual(Object.keys(trainlet).sort(), declared.sort());
+  assert.deepEqual(Object.keys(trainlet).sort(), [...new Set(declared)].sort());
 });

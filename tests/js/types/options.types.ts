@@ -11,6 +11,7 @@ import type { CACHE_KEYS, CHECKPOINT_KEYS, EARLY_STOPPING_KEYS, EMA_KEYS, FIT_KE
 import type { FEATURE_STORE_KEYS } from '../../../js/features/cache.js';
 import type { RUN_OPTIONS, STEP_OPTIONS } from '../../../js/session/run.js';
 import type { SPLIT_KEYS } from '../../../js/data/split.js';
+import type { TABLE_KEYS } from '../../../js/data/read-table.js';
 import type { GENERATE_KEYS } from '../../../js/text/generate.js';
 import type { PACK_KEYS } from '../../../js/text/pack-text.js';
 import type { GROUP_KEYS } from '../../../js/session/training.js';
@@ -20,7 +21,7 @@ import type { ORT_OPTIONS } from '../../../js/session/open.js';
 import type {
   ArtifactOptions, AudioOptions, AugmentOptions, Budget, CacheFeatures, MelOptions, EngineOptions,
   FeatureStoreOptions, FitOptions, GenerateOptions, ImageOptions, PackOptions, ParameterGroup, RunOptions, SampleStoreOptions, Schedule,
-  SessionOptions, StepOptions, ValidationSplit,
+  SessionOptions, StepOptions, TableOptions, ValidationSplit,
 } from '../../../js/types.js';
 
 type Same<A, B> = [A, B] extends [B, A] ? true : false;
@@ -51,6 +52,7 @@ holds<Names<typeof FEATURE_STORE_KEYS, FeatureStoreOptions>>(true);
 holds<Names<typeof EARLY_STOPPING_KEYS, NonNullable<FitOptions['earlyStopping']>>>(true);
 holds<Names<typeof BUDGET_KEYS, Budget>>(true);
 holds<Names<typeof EMA_KEYS, NonNullable<FitOptions['ema']>>>(true);
+holds<Names<typeof TABLE_KEYS, TableOptions>>(true);
 holds<Names<typeof SPLIT_KEYS, ValidationSplit>>(true);
 holds<Names<typeof GENERATE_KEYS, GenerateOptions>>(true);
 holds<Names<typeof PACK_KEYS, PackOptions>>(true);
