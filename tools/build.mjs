@@ -1,35 +1,69 @@
-// Builds js/engine/*.wasm, js/engine/worker.js and dist/ and prints their sizes; with `--test` also the native C tests
-// under the sanitizers, in build/test.
+// Builds what the package is made of: HELP says what, and prints the sizes.
 
 import { copyFileSync, existsSync, readFileSync, realpathSync, writeFileSync } from 'node:fs';
-import { basename, dirname, join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { brotliCompressSync } from 'node:zlib';
 import { buildSync } from 'esbuild';
+import { readOptions } from '../js/cli/options.js';
 import { buildDist } from './dist.mjs';
-import { changedAt, ENGINES, Failure, findProgram, remove, root, run, runMain, say } from './programs.mjs';
+import { ENGINES, Failure, findProgram, remove, root, run, runMain, say } from './programs.mjs';
 
-const FILES = ENGINES.map((name) => `js/engine/${name}`);
+const HELP = `node tools/build.mjs [--fast] [--test [TARGET …]]
+Builds js/engine/*.wasm, js/engine/worker.js and dist/.
+
+  --fast         without wasm-opt; the relaxed files are copies of the others
+  --test         also the C tests under the sanitizers, in build/test
+  --test TARGET  only this C test, such as test_harness
+`;
+const OPTIONS = { help: { type: 'boolean', short: 'h' }, fast: { type: 'boolean' }, test: { type: 'boolean' } };
 
 runMain(async () => {
-  const before = FILES.map((file) => changedAt(join(root, file)));
-  build('build/wasm', [`-DCMAKE_TOOLCHAIN_FILE=${emscriptenToolchain()}`, ...linker()]);
-  buildRelaxed();
-  writeLayouts();
-  FILES.forEach((file, i) => {
-    const path = join(root, file);
-    say(`${changedAt(path) === before[i] ? 'Up to date' : 'Built'}: ${file}, ${sizes(path)}.`);
+  const { values, positionals: targets } = optionsOf(process.argv.slice(2));
+  if (values.help) return void process.stdout.write(HELP);
+  if (!targets.length) await buildPackage(values.fast);
+  if (!values.test) return;
+  build('build/test', ['-DTRAINLET_SANITIZE=ON'], targets);
+  say(`Built: ${targets.join(', ') || 'the C tests'}, in build/test.`);
+});
+
+function optionsOf(args) {
+  try {
+    const options = readOptions(args, OPTIONS);
+    const [target] = options.positionals;
+    if (target && !options.values.test) throw new Error(`the target '${target}' needs --test before it`);
+    return options;
+  } catch (error) {
+    throw new Failure(`${error.message} (see node tools/build.mjs --help)`);
+  }
+}
+
+async function buildPackage(isFast) {
+  const made = buildEngines(isFast);
+  ENGINES.forEach((name, i) => {
+    const file = join(root, 'js/engine', name);
+    const isNew = copyIfChanged(made[i], file);
+    say(`${isNew ? 'Built' : 'Up to date'}: js/engine/${name}, ${sizes(file, isFast)}.`);
   });
+  writeLayouts(made);
   bundleWorker();
   say(`Built: js/engine/worker.js, ${sizes(join(root, 'js/engine/worker.js'))}.`);
   say(`Built: dist/, ${(await buildDist()).size} files.`);
-  if (process.argv.includes('--test')) {
-    build('build/test', ['-DTRAINLET_SANITIZE=ON']);
-    say('Built: the C tests, in build/test.');
-  }
-});
+}
+
+/** @returns {string[]} the file in build/ of each of ENGINES */
+function buildEngines(isFast) {
+  const kind = isFast ? 'fast' : 'finished';
+  build('build/wasm', [`-DCMAKE_TOOLCHAIN_FILE=${emscriptenToolchain()}`, ...linker()], [kind]);
+  const isRelaxed = !isFast && buildRelaxed();
+  return ENGINES.map((name) =>
+    isRelaxed && name.includes('-relaxed')
+      ? join(root, 'build/relaxed', kind, name)
+      : join(root, 'build/wasm', kind, name.replace('-relaxed', '')),
+  );
+}
 
 /** Configures once for the same options and builds what changed; CMake itself sees when it must configure again. */
-function build(folder, options) {
+function build(folder, options, targets = []) {
   const path = join(root, folder);
   const log = folder.replace('build/', 'build-');
   const configured = join(path, 'configured-with.json');
@@ -41,20 +75,21 @@ function build(folder, options) {
     run(log, `CMake could not configure ${folder}`, 'cmake', ['-S', root, '-B', path, '-G', 'Ninja', ...options]);
     writeFileSync(configured, asked);
   }
-  run(log, `The build in ${folder} failed`, 'cmake', ['--build', path]);
+  run(log, `The build in ${folder} failed`, 'cmake', [
+    '--build',
+    path,
+    ...targets.flatMap((target) => ['--target', target]),
+  ]);
 }
 
-/**
- * With relaxed SIMD, where there is a compiler that knows it; elsewhere the files of that name are the others again.
- */
+/** Relaxed SIMD needs a newer compiler than Emscripten's may be. @returns {boolean} whether it is there */
 function buildRelaxed() {
-  if (findProgram('clang-19') && linker().length) {
-    build('build/relaxed', [`-DCMAKE_TOOLCHAIN_FILE=${join(root, 'wasm/relaxed.cmake')}`, ...linker()]);
-    return;
+  if (!findProgram('clang-19') || !linker().length) {
+    say('clang-19 and lld-19 are not here: the builds with relaxed SIMD are copies of those without.');
+    return false;
   }
-  say('clang-19 and lld-19 are not here: the builds with relaxed SIMD are copies of those without.');
-  for (const file of FILES.slice(0, 2))
-    copyFileSync(join(root, file), join(root, file.replace('.wasm', '-relaxed.wasm')));
+  build('build/relaxed', [`-DCMAKE_TOOLCHAIN_FILE=${join(root, 'wasm/relaxed.cmake')}`, ...linker()], ['finished']);
+  return true;
 }
 
 /**
@@ -67,15 +102,18 @@ function linker() {
   return [`-DWASM_LD=${program}`, `-DWASM_SYSROOT=${sysroot}`];
 }
 
-/** What `trainlet shrink` must know of each file; nothing of files that Emscripten's own linker made. */
-function writeLayouts() {
-  const entries = ['wasm', 'relaxed']
-    .flatMap((folder) =>
-      FILES.map((file) => [basename(file), join(root, 'build', folder, `${basename(file)}.layout.json`)]),
-    )
+/** Writes what `trainlet shrink` must know of each file; Emscripten's own linker tells nothing of that. */
+function writeLayouts(made) {
+  const entries = ENGINES.map((name, i) => [name, `${made[i]}.layout.json`])
     .filter(([, path]) => existsSync(path))
     .map(([name, path]) => [name, JSON.parse(readFileSync(path, 'utf8'))]);
   writeFileSync(join(root, 'js/cli/shrink/layouts.json'), JSON.stringify(Object.fromEntries(entries)));
+}
+
+function copyIfChanged(from, to) {
+  if (existsSync(to) && readFileSync(to).equals(readFileSync(from))) return false;
+  copyFileSync(from, to);
+  return true;
 }
 
 /**
@@ -115,8 +153,9 @@ function emscriptenToolchain() {
   return file;
 }
 
-function sizes(path) {
+/** By brotli, too, except for a fast build: it takes seconds, and the file is not the one that a page loads. */
+function sizes(path, isFast = false) {
   const bytes = readFileSync(path);
   const kb = (count) => `${(count / 1024).toFixed(1)} KB`;
-  return `${kb(bytes.length)} raw, ${kb(brotliCompressSync(bytes).length)} brotli`;
+  return `${kb(bytes.length)} raw${isFast ? '' : `, ${kb(brotliCompressSync(bytes).length)} brotli`}`;
 }

@@ -1,7 +1,9 @@
-// Finishes a linked wasm file in place: notes where its constants lie (FILE.layout.json, for `trainlet shrink`), makes it
-// smaller with binaryen's wasm-opt from npm, and orders its functions. The CMake build calls it after each link.
+// Finishes a linked wasm file, for the CMake build:
 //
-// FILE.named.wasm is the same with the names of its functions, for whoever wants to know what weighs.
+//   node finish.mjs finished|fast LINKED FILE ─▶ FILE; FILE.layout.json, the places of its constants, for
+//     `trainlet shrink`; FILE.named.wasm, the same file with the names of its functions, for `npm run sizes`
+//
+// `finished`: binaryen's wasm-opt from npm makes the file smaller, and its functions are ordered. `fast` does neither.
 
 import { createHash } from 'node:crypto';
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
@@ -16,18 +18,18 @@ const FEATURES =
   'simd relaxed-simd bulk-memory bulk-memory-opt nontrapping-float-to-int sign-ext mutable-globals threads'.split(' ');
 
 runMain(() => {
-  const [file] = process.argv.slice(2);
-  const linked = readFileSync(file);
-  const layout = layoutOf(linked);
+  const [kind, from, file] = process.argv.slice(2);
+  const linked = readFileSync(from);
+  const named = `${file}.named.wasm`;
   writeFileSync(
-    file,
+    named,
     withCustom(linked, (name) => name === 'name'),
   );
-  optimize(file, `${file}.named.wasm`);
-  const finished = joinSegments(withCustom(readFileSync(`${file}.named.wasm`), () => false));
-  writeFileSync(file, finished);
+  if (kind === 'finished') optimize(named);
+  const finished = joinSegments(withCustom(readFileSync(named), () => false));
   const sha256 = createHash('sha256').update(finished).digest('hex');
-  writeFileSync(`${file}.layout.json`, JSON.stringify({ sha256, ...layout }));
+  writeFileSync(`${file}.layout.json`, JSON.stringify({ sha256, ...layoutOf(linked) }));
+  writeFileSync(file, finished);
 });
 
 /** With those of the custom sections alone whose name is kept. */
@@ -42,31 +44,27 @@ function withCustom(bytes, isKept) {
  * Does what emcc does, but inlines only functions that are smaller than a call: kernels call no other one in a loop.
  * Nothing lies below 1,024 but the end of the stack.
  */
-function optimize(file, to) {
+function optimize(file) {
   const program = join(root, 'node_modules/binaryen/bin/wasm-opt');
-  if (!existsSync(program)) {
-    say(`binaryen is not among the npm packages: ${file} stays as it was linked.`);
-    return writeFileSync(to, readFileSync(file));
-  }
+  if (!existsSync(program)) return say(`binaryen is not among the npm packages: ${file} stays as it was linked.`);
   const options = ['-g', '--mvp-features', ...FEATURES.map((feature) => `--enable-${feature}`)];
-  const opt = (from, ...passes) =>
-    run('wasm-opt', `wasm-opt could not read ${from}`, process.execPath, [
+  const opt = (...passes) =>
+    run('wasm-opt', `wasm-opt could not read ${file}`, process.execPath, [
       program,
       ...options,
       ...passes,
-      from,
+      file,
       '-o',
-      to,
+      file,
     ]);
   opt(
-    file,
     '-O3',
     '--converge',
     '--low-memory-unused',
     '--flexible-inline-max-function-size=6',
     '--one-caller-inline-max-function-size=250',
   );
-  writeFileSync(to, withPlaces(readFileSync(to)));
-  opt(to, '--optimize-level=3', '--reorder-functions-by-name');
-  writeFileSync(to, withoutPlaces(readFileSync(to)));
+  writeFileSync(file, withPlaces(readFileSync(file)));
+  opt('--optimize-level=3', '--reorder-functions-by-name');
+  writeFileSync(file, withoutPlaces(readFileSync(file)));
 }

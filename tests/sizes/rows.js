@@ -53,7 +53,9 @@ const FIRST = "import { TrainingSession, Tensor } from 'trainlet'; globalThis.us
 const ALL = "import * as trainlet from 'trainlet'; globalThis.used = { ...trainlet };";
 
 export const ROWS = [
-  ...ENGINES.map((name) => wasm(`js/engine/${name}`, name.includes('relaxed') ? 'build/relaxed' : 'build/wasm')),
+  ...ENGINES.map((name) =>
+    wasm(`js/engine/${name}`, `build/${name.includes('relaxed') ? 'relaxed' : 'wasm'}/finished`),
+  ),
   { name: 'dist/worker.js', measure: () => withoutBundler('worker.js') },
   { name: 'a page of TrainingSession and Tensor, at first', measure: () => loadedAtFirst(FIRST) },
   {
