@@ -86,6 +86,7 @@ function complaints(span) {
   const asked = command ? [...rest.matchAll(/--([\w-]+)/g)].map(([, option]) => option) : [];
   const options = [...given.matchAll(/--([\w-]+)/g)].map(([, option]) => option);
   const [, filter] = /^ctest .*-R (\S+)$/.exec(span) ?? [];
+  const [, targets = ''] = /^node tools\/build\.mjs --test (.+)$/.exec(span) ?? [];
   const paths = span.split(/[\s,;]+/).flatMap((word) => pathOf(word) ?? []);
   return [
     ...options
@@ -94,6 +95,9 @@ function complaints(span) {
     ...(command && !COMMANDS[command] ? [`the command line has no command ${command}`] : []),
     ...asked.filter((option) => !COMMANDS[command]?.options[option]).map((option) => `${command} has no --${option}`),
     ...(filter && !TESTS.some((name) => new RegExp(filter).test(name)) ? [`no test ${filter}`] : []),
+    ...(targets.match(/\btest_\w+/g) ?? [])
+      .filter((target) => !PATHS.has(`tests/c/${target.replace('test_', '')}.c`))
+      .map((target) => `no target ${target}`),
     ...paths.filter((file) => !PATHS.has(file)).map((file) => `no ${file}`),
     ...(/^[\w.-]+\.(c|h|def|js|mjs|d\.ts|json|py|md|txt)$/.test(span) && !NAMES.has(span) ? [`no file ${span}`] : []),
     ...(IDENTIFIER.test(span) && !CODE.includes(span) ? [`nothing is called ${span}`] : []),
@@ -186,6 +190,7 @@ test('what is not there is found missing', () => {
     'ctest --test-dir build/test -R nothing',
     'src/nothing.c',
     'build/test/test_nothing',
+    'node tools/build.mjs --test test_nothing',
     'src/nothing/NAME.c',
     'nothing.def',
     'node_nothing',
