@@ -1,4 +1,4 @@
-/** Whether a module is the program that node was started with: what is imported, as by a test, trains when it is asked. */
+/** Tells the program that node was started with from an imported module, which trains only when it is asked. */
 
 import { realpathSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';

@@ -148,7 +148,8 @@ function emscriptenToolchain() {
   const file = join(dirname(realpathSync(emcc)), 'cmake/Modules/Platform/Emscripten.cmake');
   if (!existsSync(file))
     throw new Failure(
-      `Emscripten at ${dirname(realpathSync(emcc))} has no CMake toolchain file: install the package emscripten or emsdk.`,
+      `Emscripten at ${dirname(realpathSync(emcc))} has no CMake toolchain file: ` +
+        'install the package emscripten or emsdk.',
     );
   return file;
 }

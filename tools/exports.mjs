@@ -17,8 +17,8 @@ const unwrapped = (/** @type {string} */ comment) => comment.replace(/\s+\*? ?/g
 function commentsOf(/** @type {string} */ header) {
   const found = new Map();
   let comment = '';
-  const piece =
-    /^\/\*([\s\S]*?)\*\/\n|^(?:typedef (?:enum|struct) \w+ \{[^}]*\} \w+;|[^\n/#][^;{}]*;)(?: *\/\*([\s\S]*?)\*\/)?\n|^\n/gm;
+  const declaration = /(?:typedef (?:enum|struct) \w+ \{[^}]*\} \w+;|[^\n/#][^;{}]*;)(?: *\/\*([\s\S]*?)\*\/)?/;
+  const piece = new RegExp(`^/\\*([\\s\\S]*?)\\*/\\n|^${declaration.source}\\n|^\\n`, 'gm');
   for (const [whole, block, trailing] of header.matchAll(piece)) {
     const [, name] = /\b(trainlet_\w+)\(/.exec(whole) ?? [];
     if (block !== undefined) comment = block;
@@ -52,8 +52,10 @@ function signatureOf(/** @type {string} */ name, /** @type {string} */ result, /
 /** The sections of abi.c: a title, and exports with their signature and meaning. */
 function sectionsOf(/** @type {string} */ code, /** @type {Map<string, string>} */ comments) {
   const sections = [{ title: 'errors', exports: [] }];
-  const piece =
-    /^\/\* ---- ([\s\S]*?) ---- \*\/|(?:^\/\*(?! ----)([^/]*?)\*\/\n)?^EXPORT\((\w+)\)\s([\w\s*]*?)\b\3\(([^)]*)\) \{([\s\S]*?)\}\n/gm;
+  const heading = /\/\* ---- ([\s\S]*?) ---- \*\//;
+  const before = /(?:^\/\*(?! ----)([^/]*?)\*\/\n)?/;
+  const definition = /^EXPORT\((?<call>\w+)\)\s([\w\s*]*?)\b\k<call>\(([^)]*)\) \{([\s\S]*?)\}\n/;
+  const piece = new RegExp(`^${heading.source}|${before.source}${definition.source}`, 'gm');
   for (const [, title, comment, name, result, parameters, body] of code.matchAll(piece)) {
     if (title) sections.push({ title: unwrapped(title).split(':')[0], exports: [] });
     else {

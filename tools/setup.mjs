@@ -136,7 +136,8 @@ function howToInstall(tools) {
   const browser = tools.some((tool) => tool.find)
     ? '; a browser outside of the PATH can be named in the environment variable CHROMIUM_PATH or FIREFOX_PATH'
     : '';
-  return `Not found in the PATH: ${names}. Install it and start again (Debian, Ubuntu: sudo apt-get install ${packages})${browser}.`;
+  const install = `Install it and start again (Debian, Ubuntu: sudo apt-get install ${packages})${browser}.`;
+  return `Not found in the PATH: ${names}. ${install}`;
 }
 
 // ── The protobuf-c runtime: one .c and one .h, from the source package of the distribution whose protoc-c we call ──
@@ -144,7 +145,8 @@ function howToInstall(tools) {
 function fetchProtobufC() {
   const target = join(root, 'build/third_party/protobuf-c');
   if (existsSync(join(target, 'protobuf-c/protobuf-c.c'))) return;
-  const byHand = `or put protobuf-c.c and protobuf-c.h of protobuf-c ≥ 1.4 into build/third_party/protobuf-c/protobuf-c/`;
+  const byHand =
+    'or put protobuf-c.c and protobuf-c.h of protobuf-c ≥ 1.4 into build/third_party/protobuf-c/protobuf-c/';
   if (!findProgram('apt-get')) {
     throw new Failure(
       `The protobuf-c runtime's source is fetched with apt-get, which is not here: run on Debian or Ubuntu, ${byHand}.`,

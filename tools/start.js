@@ -94,7 +94,8 @@ async function test(session) {
   const { accuracy, loss } = await session.evaluate(await readArrays('mnist', 'test', INPUTS), { batchSize: 100 });
   const { peakBytes } = await session.getMemoryPlan();
   say(
-    `Accuracy on the 10,000 test images: ${percent(accuracy)} (loss ${loss.toFixed(4)}); planned memory ${(peakBytes / 1e6).toFixed(1)} MB.`,
+    `Accuracy on the 10,000 test images: ${percent(accuracy)} (loss ${loss.toFixed(4)}); ` +
+      `planned memory ${(peakBytes / 1e6).toFixed(1)} MB.`,
   );
 }
 

@@ -12,7 +12,8 @@ else()
 endif()
 set(kept_dir "${CMAKE_BINARY_DIR}/kept")
 execute_process(COMMAND node "${CMAKE_SOURCE_DIR}/wasm/keep.mjs" "${keep_path}" "${TRAINLET_FLAVOUR}" "${kept_dir}"
-  RESULT_VARIABLE failed OUTPUT_VARIABLE left_out ERROR_VARIABLE problem OUTPUT_STRIP_TRAILING_WHITESPACE ERROR_STRIP_TRAILING_WHITESPACE)
+  RESULT_VARIABLE failed OUTPUT_VARIABLE left_out ERROR_VARIABLE problem
+  OUTPUT_STRIP_TRAILING_WHITESPACE ERROR_STRIP_TRAILING_WHITESPACE)
 if(failed)
   message(FATAL_ERROR "${problem}.")
 endif()
@@ -24,9 +25,12 @@ string(REPLACE "\n" ";" left_out "${left_out}")
 foreach(file ${left_out})
   set_property(SOURCE "${CMAKE_SOURCE_DIR}/src/${file}" APPEND PROPERTY COMPILE_DEFINITIONS TRAINLET_LEFT_OUT)
 endforeach()
-set_property(SOURCE "${CMAKE_SOURCE_DIR}/src/ops/table.c" APPEND PROPERTY COMPILE_DEFINITIONS "TRAINLET_OPS=\"${kept_dir}/ops.def\"")
-set_property(SOURCE "${CMAKE_SOURCE_DIR}/src/part.c" APPEND PROPERTY COMPILE_DEFINITIONS "TRAINLET_SHRUNK_FOR=\"${shrunk_for}\"")
-set_property(SOURCE "${CMAKE_SOURCE_DIR}/wasm/abi.c" APPEND PROPERTY COMPILE_DEFINITIONS "TRAINLET_CALLS=\"${kept_dir}/calls.h\"")
+set_property(SOURCE "${CMAKE_SOURCE_DIR}/src/ops/table.c" APPEND PROPERTY
+  COMPILE_DEFINITIONS "TRAINLET_OPS=\"${kept_dir}/ops.def\"")
+set_property(SOURCE "${CMAKE_SOURCE_DIR}/src/part.c" APPEND PROPERTY
+  COMPILE_DEFINITIONS "TRAINLET_SHRUNK_FOR=\"${shrunk_for}\"")
+set_property(SOURCE "${CMAKE_SOURCE_DIR}/wasm/abi.c" APPEND PROPERTY
+  COMPILE_DEFINITIONS "TRAINLET_CALLS=\"${kept_dir}/calls.h\"")
 file(STRINGS "${kept_dir}/differentiates" differentiates)
 if(NOT differentiates)
   target_compile_definitions(trainlet PRIVATE TRAINLET_NO_GRADIENTS)

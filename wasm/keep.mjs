@@ -103,7 +103,7 @@ function without(all, names) {
   return new Set([...all].filter((name) => !names.includes(name)));
 }
 
-/** The list's, or all. Operators alone, as ONNX Runtime lists them, need everything but the passes, which add others. */
+/** The list's names, or all. ONNX Runtime's lists of operators keep all but the passes, which add other operators. */
 function listed(list) {
   if (!list) return known;
   const keep = keepNothing();

@@ -11,7 +11,7 @@ const DATA_SYMBOL = 1;
 const SECTION_SYMBOL = 3;
 const UNDEFINED = 0x10;
 const EXPLICIT_NAME = 0x40;
-/** Relocations in code: a function's address; an address of data as the offset of a load or store, and as a constant. */
+/** Relocations in code: a function's address; an address of data as a load's or store's offset, and as a constant. */
 const FUNCTION = 1;
 const OFFSET = 3;
 const CONSTANT = 4;
@@ -22,9 +22,9 @@ const isNamed = (name) => /^(op_rows|op_fields|shrunk_for|part_.*)$/.test(name);
 /**
  * @param {Uint8Array} bytes a linked file, not optimized yet
  * @returns objects: the addresses at which one begins, ascending, each as its distance from the one before; named:
- * address and bytes of those that are changed; tails: where within an object another string begins; astray: addresses in
- * the code that lie outside the object which they mean, such as its end, each with that object's; taken: the functions'
- * addresses that the code has, so that another number like one is just a number
+ * address and bytes of those that are changed; tails: places within an object where another string begins; astray:
+ * addresses in the code that lie outside the object which they mean, such as its end, each with that object's; taken:
+ * the functions' addresses that the code has, so that another number like one is just a number
  */
 export function layoutOf(bytes) {
   const sections = sectionsOf(bytes);

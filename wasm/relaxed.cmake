@@ -1,6 +1,8 @@
-# Toolchain of the relaxed builds: clang 19 or newer, which knows relaxed SIMD, over the C library of the Emscripten that is in the PATH.
+# Toolchain of the relaxed builds: clang 19 or newer, which knows relaxed SIMD, with the C library of the Emscripten in
+# the PATH.
 #
-# Emscripten's own compiler may be older than the final opcodes of relaxed SIMD (Debian 12's is). WASM_CLANG names another clang.
+# Emscripten's own compiler may be older than the final opcodes of relaxed SIMD (Debian 12's is). WASM_CLANG names
+# another clang.
 
 set(CMAKE_SYSTEM_NAME Generic)
 set(CMAKE_SYSTEM_PROCESSOR wasm32)

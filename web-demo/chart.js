@@ -83,7 +83,8 @@ export class Chart {
     const told = lines.flatMap((points, i) =>
       points.length
         ? [
-            `${series[i].name} went from ${format(points[0][1])} to ${format(points.at(-1)[1])} over ${points.at(-1)[0]} ${unit}s`,
+            `${series[i].name} went from ${format(points[0][1])} to ${format(points.at(-1)[1])} ` +
+              `over ${points.at(-1)[0]} ${unit}s`,
           ]
         : [],
     );

@@ -3,8 +3,11 @@ import { PIXELS, SIZE } from './preprocess.js';
 
 /** @typedef {import('./drawings.js').Drawing} Drawing */
 
-/** @param {HTMLElement} room @param {import('./drawings.js').Drawings} drawings @param {string | undefined} chosen  its id
- *  @param {(drawing: Drawing) => void} choose */
+/**
+ * @param {HTMLElement} room @param {import('./drawings.js').Drawings} drawings
+ * @param {string | undefined} chosen the drawing's id
+ * @param {(drawing: Drawing) => void} choose
+ */
 export function showGallery(room, drawings, chosen, choose) {
   room.replaceChildren(
     ...drawings.labels.map((label) => {

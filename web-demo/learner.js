@@ -221,5 +221,6 @@ const rightShare = (drawings) =>
 
 function praise(before, after) {
   const said = (key) => `${percent(before[key])} → ${percent(after[key])}`;
-  return `Learned. Your drawings ${said(after.aside === null ? 'practised' : 'aside')}, unseen digits ${said('digits')}.`;
+  const drawings = said(after.aside === null ? 'practised' : 'aside');
+  return `Learned. Your drawings ${drawings}, unseen digits ${said('digits')}.`;
 }

@@ -13,7 +13,8 @@ const after = await TrainingSession.create(artifacts);
 for (const kind of ['weight', 'bias']) {
   const { data } = await before.getParameter(`fc2.${kind}`);
   const { dims, size } = await after.getParameter(`head.${kind}`);
-  await after.setParameter(`head.${kind}`, new Tensor('float32', data.slice(0, size), dims)); // the spare classes are last
+  const kept = data.slice(0, size); // the spare classes are last
+  await after.setParameter(`head.${kind}`, new Tensor('float32', kept, dims));
 }
 const compact = await compactArtifacts(
   { ...artifacts, checkpointState: await after.saveCheckpoint({ optimizerState: false }) },

@@ -1,5 +1,5 @@
 /**
- * An adapter as ONNX Runtime's `.onnx_adapter` (onnxruntime/lora/adapter_format/adapter_schema.fbs), a FlatBuffers file:
+ * ONNX Runtime's `.onnx_adapter`, a FlatBuffers file (onnxruntime/lora/adapter_format/adapter_schema.fbs):
  *
  *     Adapter { format_version, adapter_version, model_version: int32, parameters: [Parameter] }
  *     Parameter { name: text, dims: [int64], data_type: int32 of ONNX, raw_data: [byte], at a multiple of 8 }

@@ -18,7 +18,8 @@ export const takesIndices = ({ name, type, labels }) =>
  */
 export function indicesOf(what, tensor, input) {
   const { type, dims } = tensor;
-  if (type === 'float16' || type === 'bfloat16') throw bad(`${what} wants ${input.type}, ${type} came`); // its data are bits
+  const isBits = type === 'float16' || type === 'bfloat16';
+  if (isBits) throw bad(`${what} wants ${input.type}, ${type} came`);
   const isWider = dims.length === input.dims.length + 1;
   if (!isWider) return type === input.type ? tensor : asType(what, tensor.data, dims, input);
   const axis = input.labels?.axis === -1 ? dims.length - 1 : 1;

@@ -1,6 +1,6 @@
 /**
- * Python's regular expressions (`re.fullmatch`) by a simulated automaton, for patterns that come from files: its time is
- * that of the pattern times the text, whatever the pattern. Groups capture nothing; back references, lookbehind, atomic
+ * Python's regular expressions (`re.fullmatch`) by a simulated automaton, for patterns that come from files: the time
+ * grows with pattern times text, whatever the pattern. Groups capture nothing; back references, lookbehind, atomic
  * groups and conditions are refused.
  * Source: R. Cox, "Regular Expression Matching: the Virtual Machine Approach" (2009).
  */

@@ -131,7 +131,8 @@ export function check(what, value) {
   const { type, data, dims } = /** @type {Partial<TensorLike>} */ (value ?? {});
   if (typeof type !== 'string' || !Array.isArray(dims))
     throw bad(
-      `${what} must be a tensor, an object with type, data and dims${value === undefined ? '' : `, not ${nameOf(value)}`}`,
+      `${what} must be a tensor, an object with type, data and dims` +
+        (value === undefined ? '' : `, not ${nameOf(value)}`),
     );
   const taken = type === 'string' ? takeStrings(what, data) : takeNumbers(what, type, data);
   const shape = [...dims];

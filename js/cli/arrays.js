@@ -101,7 +101,8 @@ async function readColumns(spec, part, wanted, options) {
   if ((await look(spec)) && (await isDirectory(spec))) return await readPictures(spec, wanted, options);
   const names = wanted.map(({ name }) => name).join(', ');
   throw new UsageError(
-    `--data must be mnist, a folder of pictures, a file .npz, .csv or .jsonl, or a file .npy for each of ${names}, not '${spec}'`,
+    `--data must be mnist, a folder of pictures, a file .npz, .csv or .jsonl, or a file .npy ` +
+      `for each of ${names}, not '${spec}'`,
   );
 }
 

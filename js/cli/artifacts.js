@@ -20,8 +20,9 @@ import { UsageError } from './run-main.js';
 import { say, warn } from './terminal.js';
 
 /**
- * @import { ArtifactOptions, ArtifactSources, EngineOptions, HeadOptions, LossOptions, LossType, OptimizerOptions, OptimizerType }
- * from '../types.js' */
+ * @import { ArtifactOptions, ArtifactSources, EngineOptions, HeadOptions, LossOptions, LossType } from '../types.js'
+ * @import { OptimizerOptions, OptimizerType } from '../types.js'
+ */
 /** @import { Training } from './files.js' */
 /** @typedef {import('./commands.js').Values} Values */
 

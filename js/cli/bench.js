@@ -31,9 +31,11 @@ export async function bench(place, { batch, steps, nodes }, options) {
     const table = nodes ? describeNodes(await session.endProfiling(), sum(times) / steps) : [];
     const { peakBytes } = await session.getMemoryPlan();
     const median = times[Math.floor(times.length / 2)];
+    const throughput = Math.round((1000 * batch) / median).toLocaleString('en');
     return [
-      `${training ? 'training step' : 'inference'} at batch ${batch}: median ${median.toFixed(2)} ms, best ${times[0].toFixed(2)} ms, ` +
-        `${Math.round((1000 * batch) / median).toLocaleString('en')} samples/s, planned memory ${peakBytes.toLocaleString('en')} bytes`,
+      `${training ? 'training step' : 'inference'} at batch ${batch}: median ${median.toFixed(2)} ms, ` +
+        `best ${times[0].toFixed(2)} ms, ${throughput} samples/s, ` +
+        `planned memory ${peakBytes.toLocaleString('en')} bytes`,
       ...table,
     ];
   } finally {

@@ -87,7 +87,8 @@ function optimizerOf(optimizer, writer, parameters) {
   const { steps, learningRate, initialLearningRate, moments } = optimizer;
   const first = learningRate === initialLearningRate ? '' : `, ${shortest(initialLearningRate)} at first`;
   const done = `${count(steps)} steps done, learning rate ${shortest(learningRate)}${first}, ${count(moments)} moments`;
-  return `${optimizer.type || unnamed(writer, moments / parameters.filter(({ trainable }) => trainable).length)}, ${done}`;
+  const trained = parameters.filter(({ trainable }) => trainable).length;
+  return `${optimizer.type || unnamed(writer, moments / trained)}, ${done}`;
 }
 
 /**

@@ -26,9 +26,8 @@ import { complain, say, warn } from './terminal.js';
 import { checkText, readTexts, TEXT } from './tokenizer.js';
 import { TRAIN_OPTIONS, trainOptionsIn } from './train-options.js';
 
-/**
- * @import { ArtifactSources, CompactSource, Dataset, EngineOptions, FitOptions, MemoryPlan, ValueInfo } from '../types.js'
- */
+/** @import { ArtifactSources, CompactSource, Dataset, EngineOptions, FitOptions } from '../types.js' */
+/** @import { MemoryPlan, ValueInfo } from '../types.js' */
 
 /** @import { OptionTable } from './help.js' */
 

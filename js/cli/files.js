@@ -70,8 +70,8 @@ export async function isDirectory(place) {
 }
 
 /**
- * The artifacts that are in a directory, as sources: the models in ONNX, or where there is no such training model in ONNX
- * Runtime's own format.
+ * The artifacts in a directory, as sources: the models in ONNX, or in ONNX Runtime's own format if the training model
+ * is in no other.
  * @param {string} directory
  */
 export async function artifactsAt(directory) {
@@ -90,7 +90,7 @@ export async function artifactsAt(directory) {
  * @typedef {object} Training
  * @property {ArtifactSources | CompactSource} artifacts
  * @property {string} checkpoint the file that has what was trained last
- * @property {Uint8Array} [compact] the bytes of a compact file, which keeps its checkpoint beside itself from the first save on
+ * @property {Uint8Array} [compact] bytes of a compact file, whose checkpoint stands beside it after the first save
  */
 
 /**

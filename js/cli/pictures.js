@@ -33,7 +33,8 @@ export async function readPictures(folder, wanted, reading) {
   const [input, label] = wanted;
   if (wanted.length !== 2 || input.dims.length !== 4)
     throw bad(
-      `${folder}: pictures are for a model of one input of four dims, (N, channels, height, width) or (N, height, width, channels)`,
+      `${folder}: pictures are for a model of one input of four dims, ` +
+        '(N, channels, height, width) or (N, height, width, channels)',
     );
   const options = imageOptions(folder, input, image);
   const pictures = mixed(await picturesIn(folder));

@@ -21,7 +21,9 @@ export function checkLabels(name, { data, dims }, labels) {
   const row = Math.floor(at / (data.length / dims[0]));
   const hint =
     Number(data[at]) === PYTORCH_IGNORES
-      ? ` (${PYTORCH_IGNORES} is PyTorch's ignore index: make the artifacts with loss: { type: 'cross-entropy', ignoreIndex: ${PYTORCH_IGNORES} })`
+      ? ` (${PYTORCH_IGNORES} is PyTorch's ignore index: make the artifacts with ` +
+        `loss: { type: 'cross-entropy', ignoreIndex: ${PYTORCH_IGNORES} })`
       : '';
-  return `the labels '${name}' have ${data[at]} in row ${row}, but the scores have ${classes} classes, 0 to ${classes - 1}${hint}`;
+  const has = `the scores have ${classes} classes, 0 to ${classes - 1}`;
+  return `the labels '${name}' have ${data[at]} in row ${row}, but ${has}${hint}`;
 }

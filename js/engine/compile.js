@@ -54,7 +54,8 @@ async function compile(source) {
   } catch (error) {
     throw new TrainletError(
       'unsupported-browser',
-      `the engine's WebAssembly cannot run here (SIMD is needed, and 'wasm-unsafe-eval' under a CSP): ${sentenceOf(error)}`,
+      "the engine's WebAssembly cannot run here (SIMD is needed, and 'wasm-unsafe-eval' under a CSP): " +
+        sentenceOf(error),
       { cause: error },
     );
   }

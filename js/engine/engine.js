@@ -245,8 +245,9 @@ export class Engine {
       return result < 0 && Number.isInteger(result) && !FLOATS.has(name) ? result >>> 0 : result;
     } catch (error) {
       if (error instanceof TrainletError) throw error;
-      this.broken = `this session is not usable any more, because the engine failed (${sentenceOf(error)}); make a new one`;
-      throw new TrainletError('internal', `the engine failed in ${name}: ${sentenceOf(error)}`, { cause: error });
+      const reason = sentenceOf(error);
+      this.broken = `this session is not usable any more, because the engine failed (${reason}); make a new one`;
+      throw new TrainletError('internal', `the engine failed in ${name}: ${reason}`, { cause: error });
     }
   }
 

@@ -88,9 +88,7 @@ export interface SessionInfo {
   warnings: string[];
 }
 
-/**
- * The values that frozen layers compute for an example, the same in each step, and the inputs of a step that is fed with it.
- */
+/** The values that frozen layers compute for an example, the same in each step; the inputs of a step fed with them. */
 export interface Features {
   features: string[];
   inputs: string[];

@@ -71,7 +71,8 @@ export function rowsIn({ rows, bytes }) {
 }
 
 /**
- * Gives the packs new names. @param {string} base @param {readonly Output[]} outputs @param {ReadonlyMap<string, Uint8Array>} rows
+ * Gives the packs new names.
+ * @param {string} base @param {readonly Output[]} outputs @param {ReadonlyMap<string, Uint8Array>} rows
  * @param {number} most bytes of the store
  * @returns {{ name: string, pack: Pack }[]}
  */

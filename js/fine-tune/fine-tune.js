@@ -287,7 +287,8 @@ function checkBatch({ trainingInputs }, { inputs }) {
   const fixed = trainingInputs.find(({ name, dims }) => inputs[name] && typeof dims[0] === 'number');
   if (fixed)
     throw invalid(
-      `fineTune: input '${fixed.name}' takes ${fixed.dims[0]} at a time, for so it was exported: export the model with a dynamic first dim (dynamic_shapes or dynamic_axes of torch.onnx.export)`,
+      `fineTune: input '${fixed.name}' takes ${fixed.dims[0]} at a time, for so it was exported: ` +
+        'export the model with a dynamic first dim (dynamic_shapes or dynamic_axes of torch.onnx.export)',
     );
 }
 

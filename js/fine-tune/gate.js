@@ -92,7 +92,10 @@ function worse(before, after, { classes, accept: { lossRise = LOSS_RISE, replayD
     return `the loss of the held-out examples is ${now.toPrecision(3)}, it was ${loss.toPrecision(3)}`;
   const chance = 1 / classes;
   if ((after.heldOut?.accuracy ?? 1) < chance)
-    return `of the held-out examples ${percent(after.heldOut?.accuracy ?? 0)} are right, ${percent(chance)} would be by chance: are the labels?`;
+    return (
+      `of the held-out examples ${percent(after.heldOut?.accuracy ?? 0)} are right, ` +
+      `${percent(chance)} would be by chance: are the labels?`
+    );
   const [right, still] = [before.replay?.accuracy ?? 0, after.replay?.accuracy ?? 1];
   if (right - still > replayDrop + 1e-9)
     return `of the replay samples ${percent(still)} are right, ${percent(right)} were before`;

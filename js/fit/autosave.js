@@ -14,8 +14,8 @@ import { whenLeft } from './page-hidden.js';
 /** After a save that failed: the time to the next, doubled each time. */
 const [RETRY_MS, RETRY_MS_MOST] = [1000, 60_000];
 /**
- * A store that takes longer has failed: so many seconds, so many once the signal has come, and one more for each so many
- * bytes.
+ * A store has failed if it takes longer than PATIENCE seconds, or ABORTED_PATIENCE after the signal, and one more for
+ * each BYTES_A_SECOND.
  */
 const [PATIENCE, ABORTED_PATIENCE, BYTES_A_SECOND] = [60, 3, 1e6];
 /** A loss so many times the smallest of an epoch: its parameters drop no version from before. */

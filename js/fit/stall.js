@@ -26,10 +26,16 @@ export class StallDetector {
       !this.#toldOfGradients
     ) {
       this.#toldOfGradients = true;
-      return `fit: all gradients of step ${step} are 0, so nothing is learned from it: an activation is dead or saturated, or the loss does not depend on what trains`;
+      return (
+        `fit: all gradients of step ${step} are 0, so nothing is learned from it: ` +
+        'an activation is dead or saturated, or the loss does not depend on what trains'
+      );
     }
     if (this.#same < STEPS || this.#toldOfLoss) return undefined;
     this.#toldOfLoss = true;
-    return `fit: the loss has been ${loss} for ${STEPS} steps, so nothing is learned: look at the labels, the learning rate and what trains`;
+    return (
+      `fit: the loss has been ${loss} for ${STEPS} steps, so nothing is learned: ` +
+      'look at the labels, the learning rate and what trains'
+    );
   }
 }

@@ -156,7 +156,8 @@ function hardSwish(name, [x], [y], version, taken) {
 const lacking = (node, domain, type) =>
   new TrainletError(
     'unsupported-op',
-    `an .ort file is for ONNX Runtime, which has no kernel for ${domain ? `${domain}'s ` : ''}${type} ('${node}'): ONNX can have it`,
+    `an .ort file is for ONNX Runtime, which has no kernel for ` +
+      `${domain ? `${domain}'s ` : ''}${type} ('${node}'): ONNX can have it`,
     { node },
   );
 
@@ -199,7 +200,8 @@ function checkTypes(nodes, types) {
       if (!types.has(output))
         throw new TrainletError(
           'unsupported-op',
-          `an .ort file tells the type of every value, and '${output}' of '${name}' gets one only when it is run: ONNX can have it`,
+          `an .ort file tells the type of every value, and '${output}' of '${name}' gets one only when it is run: ` +
+            'ONNX can have it',
           { node: name },
         );
 }

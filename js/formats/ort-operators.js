@@ -1,7 +1,7 @@
 /**
  * The keys by which ONNX Runtime finds its kernels: for each operator that our files may have, the versions at which it
  * changed, the names of its inputs and outputs (by their type's constraint or, without one, by name), and the
- * defaults of its attributes, which a file of this format must spell out. Printed by tests/golden/make_ort_operators.py.
+ * defaults of its attributes, which a file of this format must spell out. make_ort_operators.py prints it.
  *
  *   T,Tind>T: Gather@13(axis=0)   inputs > outputs: operators@versions(defaults); * any number; - no kernel
  */

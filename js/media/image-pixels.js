@@ -35,7 +35,8 @@ function checkPixels(what, source) {
   const { data, width, height, colorSpace = 'srgb' } = source ?? {};
   if (data === undefined || width === undefined)
     throw invalid(
-      `${what} must be an ImageData ({ data, width, height }), ImageBitmap, canvas, image, video, Blob or URL, not ${nameOf(source)}`,
+      `${what} must be an ImageData ({ data, width, height }), ImageBitmap, canvas, image, video, Blob or URL, ` +
+        `not ${nameOf(source)}`,
     );
   if (!(data instanceof Uint8ClampedArray || data instanceof Uint8Array))
     throw invalid(`${what}: the data of its pixels must be a Uint8ClampedArray, not ${nameOf(data)}`);
@@ -89,7 +90,8 @@ async function draw(what, source, sides) {
   } catch (error) {
     const foreign = /** @type {Error} */ (error).name === 'SecurityError';
     const why = foreign
-      ? "it is from another site, which must allow its pixels to be read (crossOrigin = 'anonymous', and the site's CORS headers)"
+      ? 'it is from another site, which must allow its pixels to be read ' +
+        "(crossOrigin = 'anonymous', and the site's CORS headers)"
       : `its ${width} × ${height} pixels could not be read: ${sentenceOf(error)}`;
     throw unreadable(`${what}: ${why}`, error);
   }

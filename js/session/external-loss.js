@@ -1,6 +1,6 @@
 /**
- * A loss of one's own: a forward run that stays in the worker until gradients come for its outputs, and the backward run
- * that goes on with them.
+ * An external loss: a forward run that stays in the worker until gradients come for its outputs, and the backward run
+ * with them.
  */
 
 import { checkKeys, invalid, TrainletError } from '../base/errors.js';

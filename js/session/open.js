@@ -46,7 +46,7 @@ export const PART_NAMES = /** @type {const} */ ([
 /**
  * @param {string} where
  * @param {Partial<Record<typeof PART_NAMES[number], Source>>} artifacts
- * @returns {PartSource[]} the engine's names of parts are those of the arguments, without their endings, but for adapters
+ * @returns {PartSource[]} the engine's names of parts are the arguments' without their endings, but for adapters
  */
 export function sourcesOf(where, artifacts) {
   needObject(`${where}: artifacts`, artifacts);

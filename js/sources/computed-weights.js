@@ -1,9 +1,9 @@
 /**
- * Weights that an exporter has computed: what its notes say of them, and how they follow from a module's tensors.
+ * Weights that an exporter has computed: its notes on them, and how they follow from a module's tensors.
  *
- *     'val_41' is folded_from ['rnn.weight_ih_l0', 'val_13', …], node LSTM reads it as input 1 ─▶ its gates in ONNX's order
- *     'exp' is folded_from ['k']                                                               ─▶ exp(k)
- *     'add_1' is folded_from ['norm.weight', 'val_6']                                          ─▶ refused
+ *     'val_41' is folded_from ['rnn.weight_ih_l0', 'val_13', …], LSTM reads it as input 1 ─▶ gates in ONNX's order
+ *     'exp' is folded_from ['k']                                                          ─▶ exp(k)
+ *     'add_1' is folded_from ['norm.weight', 'val_6']                                     ─▶ refused
  */
 
 import { concatFloats, rowsOf } from '../base/rows.js';
@@ -65,8 +65,12 @@ export function moduleOfNode(node) {
 // ── what dynamo's exporter folds ──
 
 /** Names of aten's operators that only change the layout; `val_4` are their numbers, or one within another operator. */
-const LAYOUT =
-  /^(val|t|numpy_t|mt|transpose|permute|view|_unsafe_view|reshape|expand|unsqueeze|squeeze|flatten|unflatten|clone|contiguous|alias|detach|detach_|_to_copy|to|lift_fresh_copy|slice|select|movedim|swapaxes|broadcast_to)(_\d+)?$/;
+const LAYOUT_OPERATORS = [
+  ...['val', 't', 'numpy_t', 'mt', 'transpose', 'permute', 'view', '_unsafe_view', 'reshape', 'expand', 'unsqueeze'],
+  ...['squeeze', 'flatten', 'unflatten', 'clone', 'contiguous', 'alias', 'detach', 'detach_', '_to_copy', 'to'],
+  ...['lift_fresh_copy', 'slice', 'select', 'movedim', 'swapaxes', 'broadcast_to'],
+];
+const LAYOUT = new RegExp(`^(${LAYOUT_OPERATORS.join('|')})(_\\d+)?$`);
 
 /** Functions of one number, one node each. @type {Record<string, (x: number) => number>} */
 const UNARY = {

@@ -1,6 +1,6 @@
 /**
- * External data that is never in memory as a whole: the engine says which bytes it needs, and is handed one tensor after
- * the other, read from where they lie. And weights of other files in their place.
+ * Reads external data in pieces, so that it is never in memory as a whole: the engine lists the bytes that it needs,
+ * and gets one tensor after another. Weights of other files may take their place.
  */
 
 import { checkSignal, sentenceOf, TrainletError } from '../base/errors.js';
@@ -24,7 +24,7 @@ const AT_ONCE = 2 ** 23;
  * @param {NewArtifacts} asked
  * @param {Readonly<Record<string, Source>>} files
  * @param {boolean} withoutWeights what comes late is left out, and so are files of which nothing else is needed
- * @param {EngineOptions & { weights?: Source | readonly Source[] }} options `weights`: what takes the place of the model's
+ * @param {EngineOptions & { weights?: Source | readonly Source[] }} options `weights` replace the model's own
  * @returns {Promise<string[]>} warnings
  */
 export async function hand(client, asked, files, withoutWeights, options) {

@@ -47,8 +47,8 @@ export async function readFile(url, signal) {
 }
 
 /**
- * The files in which a model keeps data, beside it: those that it names, whose names go on from its own (model.onnx.data),
- * in the same folder once links are followed, as in the Hub's cache.
+ * Files beside a model in which it keeps data: it names them, and their names begin with its own (model.onnx.data).
+ * They lie in the same folder once links are followed, as in the Hub's cache.
  * @param {URL} url @param {Uint8Array} model
  */
 async function dataBeside(url, model) {

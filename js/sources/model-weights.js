@@ -1,7 +1,7 @@
 /**
  * Weights of other files in the place of a model's own: tensors of safetensors, by the names that PyTorch gives them.
  *
- *     names of parameters ┬▶ prefix ─▶ which tensor is whose ─▶ one after the other: float32, transposed, the parameter's type
+ *     names of parameters ┬▶ prefix ─▶ tensor of each ─▶ one by one: float32, transposed, the parameter's type
  *     names of tensors ───┘
  */
 
@@ -131,8 +131,8 @@ function matched(parameters, tensors, notes) {
   for (const [parameter, matches] of found) if (!matches.length) found.delete(parameter);
   if (!found.size)
     throw invalid(
-      `weights: none of the ${tensors.size} tensors, as '${[...tensors.keys()][0]}', has the name of a parameter of the ` +
-        `model, as '${parameters[0]?.names.at(-1)}'`,
+      `weights: none of the ${tensors.size} tensors, as '${[...tensors.keys()][0]}', has the name of ` +
+        `a parameter of the model, as '${parameters[0]?.names.at(-1)}'`,
     );
   checkNorms(found, tensors);
   checkRest(parameters, tensors, found, notes);
@@ -177,14 +177,14 @@ const squeezed = (one) => ({ ...one, dims: one.dims.filter((d) => d !== 1) });
 function computed({ name, readers: [reader] }, from) {
   const what = reader ? `${reader.op} '${reader.node}' reads what` : `'${name}' is what`;
   return invalid(
-    `weights: ${what} the exporter has computed from ${listed(from.map((one) => one.name))}, and the model does not say ` +
-      'how: export it with optimize=False, or by TorchScript with do_constant_folding=False',
+    `weights: ${what} the exporter has computed from ${listed(from.map((one) => one.name))}, and the model ` +
+      'does not say how: export it with optimize=False, or by TorchScript with do_constant_folding=False',
   );
 }
 
 /**
- * TorchScript's exporter notes nothing: a constant without a name of its own, in a module of which a tensor has no place
- * in the model, may follow from that.
+ * TorchScript's exporter notes nothing. A constant without a name of its own may follow from a tensor of its module
+ * that has no place in the model.
  * @param {readonly ModelParameter[]} parameters @param {Tensors} tensors @param {Map<ModelParameter, Match[]>} found
  * @param {Notes} notes
  */
@@ -254,8 +254,8 @@ function checkNorms(found, tensors) {
   const taken = takenBy(found);
   if (statistics.length && !statistics.some((name) => taken.has(name)))
     throw invalid(
-      `weights: '${statistics[0]}' is of a BatchNormalization, of which the model has none: its exporter has folded them ` +
-        'into other layers, so export it after model.train()',
+      `weights: '${statistics[0]}' is of a BatchNormalization, of which the model has none: ` +
+        'its exporter has folded them into other layers, so export it after model.train()',
     );
 }
 

@@ -220,7 +220,8 @@ export class Samples {
     if (held.count + count <= maxSamples && held.bytes + bytes <= maxBytes) return;
     throw new TrainletError(
       'quota-exceeded',
-      `the store may hold ${full}; it has ${held.count} of ${held.bytes} bytes and ${count} of ${bytes} came: delete some first`,
+      `the store may hold ${full}; it has ${held.count} of ${held.bytes} bytes and ${count} of ${bytes} came: ` +
+        'delete some first',
     );
   }
 
@@ -262,7 +263,8 @@ function stacked(samples) {
   const odd = samples.find((sample) => describe(sample) !== describe(first));
   if (odd)
     throw invalid(
-      `dataset: sample '${odd.id}' has ${describe(odd)}, and sample '${first.id}' ${describe(first)}; all must be alike`,
+      `dataset: sample '${odd.id}' has ${describe(odd)}, and sample '${first.id}' ${describe(first)}; ` +
+        'all must be alike',
     );
   return Object.fromEntries(
     Object.keys(first.inputs).map((name) => [name, concatRows(samples.map(({ inputs }) => inputs[name]))]),

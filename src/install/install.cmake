@@ -1,4 +1,5 @@
-# What `cmake --install` gives: the header, the static library, and how pkg-config and CMake find both. Nothing in it says where it stands.
+# `cmake --install`: the header, the static library, and files by which pkg-config and CMake find both. No path in them
+# is absolute.
 
 include(GNUInstallDirs)
 include(CMakePackageConfigHelpers)
@@ -19,7 +20,8 @@ configure_package_config_file(src/install/trainletConfig.cmake.in install/trainl
   INSTALL_DESTINATION "${package_dir}" NO_SET_AND_CHECK_MACRO)
 write_basic_package_version_file("${CMAKE_BINARY_DIR}/install/trainletConfigVersion.cmake"
   VERSION "${version}" COMPATIBILITY SameMinorVersion)
-install(FILES "${CMAKE_BINARY_DIR}/install/trainletConfig.cmake" "${CMAKE_BINARY_DIR}/install/trainletConfigVersion.cmake"
+install(FILES "${CMAKE_BINARY_DIR}/install/trainletConfig.cmake"
+  "${CMAKE_BINARY_DIR}/install/trainletConfigVersion.cmake"
   DESTINATION "${package_dir}")
 
 file(RELATIVE_PATH pc_to_prefix "/${CMAKE_INSTALL_LIBDIR}/pkgconfig" "/")

@@ -8,7 +8,10 @@ import { roundsOf } from './rounds.js';
 /** @typedef {'me' | 'other' | 'base'} Who */
 /** @typedef {{ model: URL | Blob, externalData?: Record<string, Uint8Array>, name: string }} Base */
 /** @typedef {{ learned: string, heldOut: string, rehearsed: readonly string[], tested: readonly string[] }} Lesson */
-/** Bits a character: of the person's held-out lines, and of text that the base knows. @typedef {{ own: number, base: number }} Bits */
+/**
+ * Bits a character: of the person's held-out lines, and of text that the base knows.
+ * @typedef {{ own: number, base: number }} Bits
+ */
 
 const LORA = { r: 4, alpha: 8 };
 /** At the beginning; it falls to nothing in a straight line, by which less is forgotten. */
@@ -31,7 +34,10 @@ export class Learner {
   /** Under which what it learns is saved. */
   name;
 
-  /** @param {TrainingSession} session @param {Tokens} tokens @param {CheckpointStore | undefined} store @param {string} name */
+  /**
+   * @param {TrainingSession} session @param {Tokens} tokens
+   * @param {CheckpointStore | undefined} store @param {string} name
+   */
   constructor(session, tokens, store, name) {
     [this.#session, this.#tokens, this.#store, this.name] = [session, tokens, store, name];
   }
@@ -170,7 +176,10 @@ export class Learner {
   }
 }
 
-/** What was saved for another base is not taken. @param {Artifacts} artifacts @param {Uint8Array | undefined} adapterState */
+/**
+ * Refuses an adapter that was saved for another base.
+ * @param {Artifacts} artifacts @param {Uint8Array | undefined} adapterState
+ */
 async function sessionOf(artifacts, adapterState) {
   if (adapterState)
     try {

@@ -9,7 +9,10 @@ import { Tensor } from '../../js/index.js';
 /** Examples of what the base knows for each of one's own. */
 const REHEARSED = 4;
 
-/** Examples of several data sets: each names a set and a row of it. @param {Packed[]} sets @param {[set: number, row: number][]} rows */
+/**
+ * Examples of several data sets: each names a set and a row of it.
+ * @param {Packed[]} sets @param {[set: number, row: number][]} rows
+ */
 function batchOf(sets, rows) {
   /** @type {Feeds} */
   const feeds = {};

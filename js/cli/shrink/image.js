@@ -1,10 +1,10 @@
 /**
  * A WebAssembly file of ours, taken apart: its functions with what each refers to, and its memory as it begins.
  *
- * A function's address is a number from 5,123 on (the linker's --table-base), an address of data lies after the stack:
- * no two of these are alike, so that a number in the data tells what it refers to, and one in the code that is an address
- * of data or one of the functions' that the code has (wasm/layout.mjs). A number that is like one by chance keeps
- * something that could go, and does no harm.
+ * A function's address is a number from 5,123 on (the linker's --table-base), an address of data lies after the stack.
+ * No two addresses are equal, so a number in the data that is an address identifies its target. A number in the code
+ * does so if it is an address of data, or of a function that the code takes the address of (wasm/layout.mjs). A number
+ * that equals an address by chance keeps something that could go, and does no harm.
  */
 
 import { Reader, SECTION, sectionsOf } from './wasm-file.js';

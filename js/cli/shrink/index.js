@@ -187,7 +187,8 @@ async function write(out, force, file, build, { bytes, keep }, purpose) {
 /** @param {Uint8Array} bytes */
 function sizesOf(bytes) {
   const kb = (/** @type {number} */ count) => `${(count / 1024).toFixed(1)} KB`;
-  return `${kb(bytes.length)}, gzip ${kb(gzipSync(bytes, { level: 9 }).length)}, brotli ${kb(brotliCompressSync(bytes).length)}`;
+  const [gzip, brotli] = [gzipSync(bytes, { level: 9 }), brotliCompressSync(bytes)].map(({ length }) => kb(length));
+  return `${kb(bytes.length)}, gzip ${gzip}, brotli ${brotli}`;
 }
 
 /** @param {string} purpose @param {string} sizes @param {string} integrity @param {boolean} threads */

@@ -1,6 +1,6 @@
 // Byte-pair encoding (Sennrich et al. 2016) of bytes, as GPT-2 has it: finds the tokens of the corpus.
 //
-//   node web-demo/writer/base/bpe.js     writes web-demo/writer/tokenizer.json, in the form of Hugging Face's tokenizers
+//   node web-demo/writer/base/bpe.js     writes web-demo/writer/tokenizer.json, as Hugging Face's tokenizers does
 
 import { writeFileSync } from 'node:fs';
 import { readCorpus } from './corpus.js';

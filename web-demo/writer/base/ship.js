@@ -11,7 +11,10 @@ const HERE = { worker: false, threads: 1 };
 /** So many characters are rehearsed, and so many show what is forgotten. */
 const [REHEARSED, TESTED] = [60_000, 6000];
 
-/** Some of the sayings with a name below them, of all kinds. @param {string[]} pieces @param {number} most characters */
+/**
+ * Some of the sayings with a name below them, of all kinds.
+ * @param {string[]} pieces @param {number} most characters
+ */
 function sayings(pieces, most) {
   const all = pieces.filter((piece) => /\n-- \w/.test(piece) && piece.length < 600);
   const every = Math.ceil(all.join('').length / most);

@@ -75,7 +75,10 @@ async function save(session, state) {
   write('step.json', JSON.stringify(state));
 }
 
-/** On text that is kept aside, and how it goes on with a sentence. @param {TrainingSession} session @param {string[]} aside */
+/**
+ * Prints the loss on text that is kept aside, and a sentence that the model continues.
+ * @param {TrainingSession} session @param {string[]} aside
+ */
 async function lookAt(session, aside) {
   const texts = aside.slice(0, 100).map((text) => tokenizer.encode(text).ids);
   const data = await packText(
