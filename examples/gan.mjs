@@ -66,7 +66,10 @@ async function tellApart(discriminator, real, fake) {
   return sum;
 }
 
-/** What would have the points taken for real ones. @param {TrainingSession} discriminator @param {Tensor} fake */
+/**
+ * Gradients that make the discriminator take the points for real ones.
+ * @param {TrainingSession} discriminator @param {Tensor} fake
+ */
 async function fool(discriminator, fake) {
   const { outputs, backward } = await discriminator.forward({ point: fake });
   const { loss, gradient } = judged(outputs.logit, true);

@@ -141,7 +141,7 @@ function isOfAnotherPlace(path) {
   return join(home ?? '', '/') !== join(root, '/');
 }
 
-/** Beside emcc itself, wherever that came from (Debian's package, emsdk). */
+/** Emscripten's toolchain file lies beside emcc itself, wherever that came from (Debian's package, emsdk). */
 function emscriptenToolchain() {
   const emcc = findProgram('emcc');
   if (!emcc) throw new Failure("Emscripten's emcc is missing: run 'npm run setup'.");

@@ -66,7 +66,7 @@ function runQuietly(log, program, args, options) {
   return { ok: status === 0, error, path };
 }
 
-/** Whether a program, whose failure is no failure, ends well. */
+/** True if a program ends well; nothing fails if it does not. */
 export function succeeds(log, program, args, options = {}) {
   return runQuietly(log, program, args, options).ok;
 }

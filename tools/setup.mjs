@@ -103,14 +103,14 @@ function installTools(tools) {
   if (still.length > 0) throw new Failure(howToInstall(still));
 }
 
-/** What the relaxed SIMD builds need beside Emscripten; without it they are copies of the builds without. */
+/** Installs the compiler of the relaxed SIMD builds; without it they are copies of the builds without. */
 function installRelaxedTools() {
   if (process.argv.includes('--test') && !findProgram('clang-format-19'))
     installIfThere('the layout of C', ['clang-format-19']);
   if (!findProgram('clang-19') || !findProgram('wasm-ld-19')) installIfThere('relaxed SIMD', ['clang-19', 'lld-19']);
 }
 
-/** What `npm run fuzz` and `npm run coverage` need beside clang; no test of `npm test` does. */
+/** Installs what `npm run fuzz` and `npm run coverage` need beside clang; no test of `npm test` needs it. */
 function installFuzzTools() {
   const runtime = existsSync('/usr/lib/llvm-19/lib/clang/19/lib/linux/libclang_rt.fuzzer-x86_64.a');
   const gcc = '/usr/lib/gcc/x86_64-linux-gnu';

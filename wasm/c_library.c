@@ -168,7 +168,7 @@ static const char *read_number(const char *format, Arguments *args, int *number)
   return format;
 }
 
-/* What stands behind a %, as far as the engine writes it: [0][width][.precision][z|ll] and one of c s d u x f e g. */
+/* The conversions that the engine uses: [0][width][.precision][z|ll] and one of c s d u x f e g. */
 static const char *put_argument(Text *t, const char *format, Arguments *args) {
   int width, precision = -1;
   int64_t signed_x;
@@ -255,7 +255,7 @@ static bool take_digits(Decimal *d, const char *text, const char *end, int64_t p
   return true;
 }
 
-/* Of less than 10¹⁸. */
+/* Digits of a number less than 10¹⁸. */
 static uint64_t whole(const Decimal *d) { return (uint64_t)d->limb[UNITS - 1] * LIMB + d->limb[UNITS]; }
 
 /* The nearest number of so many bits, even if two are, whose last bit is not below 2^lowest. */
@@ -300,7 +300,7 @@ static double read_float(const char *text, char **end, int bits, int lowest) {
 double strtod(const char *restrict text, char **restrict end) { return read_float(text, end, 53, -1074); }
 float strtof(const char *restrict text, char **restrict end) { return (float)read_float(text, end, 24, -149); }
 
-/* Of base 10 alone. */
+/* Base 10 only. */
 static uint64_t read_integer(const char *text, char **end, uint64_t most, uint64_t least) {
   bool negative, over = false;
   uint64_t x = 0;

@@ -1,4 +1,4 @@
-// What -DTRAINLET_KEEP=LIST and -DTRAINLET_FLAVOUR=NAME leave out of a build from source, for wasm/keep.cmake:
+// -DTRAINLET_KEEP=LIST and -DTRAINLET_FLAVOUR=NAME leave parts out of a build from source; wasm/keep.cmake runs this:
 //
 //   node keep.mjs LIST|'' FLAVOUR FOLDER ─▶ FOLDER/ops.def, parts.h, calls.h, differentiates (features that need
 //     operators' gradients, a line each); on stdout the files of operators that go
@@ -42,7 +42,7 @@ function partsOf() {
   ];
 }
 
-/** What wasm/abi.c exports, without abi_. */
+/** The exports of wasm/abi.c, without abi_. */
 const exported = [...read('../wasm/abi.c').matchAll(/^EXPORT\(abi_(\w+)\)/gm)].map(([, name]) => name);
 const operators = new Map(operatorsOf());
 const parts = partsOf();
@@ -68,7 +68,7 @@ const READERS =
   'sentences compact onnx ort-format functions subgraphs old-opsets expanded other-types external-data constants'.split(
     ' ',
   );
-/** What each flavour has. */
+/** The features of each flavour. */
 const FLAVOURS = {
   all: known,
   training: { ...known, loss: new Set(), feature: without(known.feature, ['artifacts']) },

@@ -1,5 +1,5 @@
-// Where the linker put the engine's constants: read from a file linked with --emit-relocs, for js/cli/shrink to follow
-// who refers to what.
+// Reads the places of the engine's constants from a file linked with --emit-relocs, so that js/cli/shrink can follow
+// references.
 //
 // https://github.com/WebAssembly/tool-conventions/blob/main/Linking.md
 
@@ -94,7 +94,7 @@ function relocationsOf(bytes, sections) {
   const code = sections.find(({ id }) => id === SECTION.code);
   const { start, end } = sections.find(({ name }) => name === 'reloc.CODE');
   const reader = new Reader(bytes, start, end);
-  reader.count(); // which section they are of
+  reader.count(); // their section
   return reader
     .list(() => {
       const type = reader.byte();

@@ -301,7 +301,7 @@ function listen() {
   prepareDialogs({ addClass, startFresh: () => startFresh().catch(trouble) });
 }
 
-/** What cannot be kept is told, and goes on without. @param {() => Promise<any>} opening */
+/** Reports storage that fails, and goes on without it. @param {() => Promise<any>} opening */
 const opened = (opening) => opening().catch(trouble);
 
 async function start() {
@@ -325,7 +325,7 @@ async function start() {
   else $('#sure').textContent = 'not loaded';
 }
 
-/** What can wait until the first reading is possible. */
+/** Work that waits until the first reading is possible. */
 async function wakeUp() {
   if (learner.lesson) {
     showOne(false);

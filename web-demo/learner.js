@@ -4,7 +4,7 @@ import { percent } from './reading.js';
 import { DIGITS, open, practice, read, refusal, save, train, widen } from './trainer.js';
 
 const NETWORK = 'network', // in use; the version before it is what undo goes back to
-  LESSON = 'lesson', // as it began, while it lasts
+  LESSON = 'lesson', // the network before the lesson, while it lasts
   STEPS = 'steps', // the lesson's steps
   NOTES = 'notes';
 const KEEP_EVERY_MS = 1000;
@@ -14,7 +14,10 @@ const KEEP_EVERY_MS = 1000;
  *  @typedef {[step: number, value: number][]} Points */
 
 const emptyNotes = () => ({
-  /** Of the network as it came, with rehearsal, and without. @type {Record<string, Figures & { refused?: boolean }>} */
+  /**
+   * Figures of the network as it came, with rehearsal, and without.
+   * @type {Record<string, Figures & { refused?: boolean }>}
+   */
   figures: {},
   /** @type {{ own: Points, digits: Points }} */ chart: { own: [], digits: [] },
   step: 0,
@@ -181,7 +184,7 @@ export class Learner {
     await this.score(session);
   }
 
-  /** Whether something was learned from it. @param {string} id */
+  /** True if a lesson has used the drawing. @param {string} id */
   hasLearned(id) {
     return this.#learned.includes(id);
   }

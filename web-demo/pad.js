@@ -1,14 +1,14 @@
 // The drawing pad: strokes by mouse, finger or pen, and by keyboard, where the arrows move a pen that Space puts down.
 /** @typedef {import('./preprocess.js').Stroke} Stroke */
 
-const WIDTH = 0.055; // of the drawn line, in units of the pad
+const WIDTH = 0.055; // the drawn line's, in units of the pad
 const STEP = 1 / 40,
-  LEAP = 1 / 10; // of the keyboard's pen; LEAP with Shift
+  LEAP = 1 / 10; // the keyboard's pen moves so far; LEAP with Shift
 const ARROWS = { ArrowLeft: [-1, 0], ArrowRight: [1, 0], ArrowUp: [0, -1], ArrowDown: [0, 1] };
 
 export class Pad {
   /** @type {Stroke[]} */ strokes = [];
-  /** Whether what is on it was put there by `show`: the next stroke begins a new drawing. */
+  /** True if `show` drew it: the next stroke begins a new drawing. */
   isShown = false;
   #canvas;
   #on;

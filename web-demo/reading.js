@@ -1,5 +1,5 @@
-// What the network reads in the drawing: the guess, how sure it is, the bar of every class, and a sentence that is
-// spoken. The bars are what one chooses a class by, too.
+// The network's reading of the drawing: the guess, how sure it is, the bar of every class, and a spoken sentence. Bars
+// are also buttons that choose a class.
 import { PIXELS } from './preprocess.js';
 
 const SPEAK_AFTER = 700; // ms without a change, so that a drawing in progress is not talked over

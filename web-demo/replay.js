@@ -2,7 +2,7 @@
 import { PIXELS } from './preprocess.js';
 import { DIGITS, examples } from './trainer.js';
 
-const COUNT = 1000; // of each part, as make-replay.js writes them: labels, then pixels
+const COUNT = 1000; // images in each part, as make-replay.js writes them: labels, then pixels
 
 /** @returns {Promise<{ practice: import('./trainer.js').Image[], test: ReturnType<typeof examples> }>} */
 export async function loadReplay(url = new URL('replay.bin', import.meta.url)) {

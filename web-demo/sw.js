@@ -16,7 +16,7 @@ worker.addEventListener('fetch', (event) => {
 const isOurs = (url) => new URL(url).origin === location.origin;
 const bare = (url) => url.replace(/[?#].*/, '');
 
-/** What the network has is newer; without one, nothing is asked of it. */
+/** The network's answer is newer than the cache's; offline, the cache answers alone. */
 async function answer(request) {
   const cache = await caches.open(KEPT);
   if (navigator.onLine)

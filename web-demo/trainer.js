@@ -1,4 +1,4 @@
-// What this page asks of Trainlet: a head for new classes, practice beside digits it knew, and a gate that lets nothing
+// This page's use of Trainlet: a head for new classes, practice beside digits it knew, and a gate that lets nothing
 // worse through. The rest of the demo draws and stores.
 import { compactArtifacts, generateArtifacts, Tensor, TrainingSession } from '../js/index.js';
 
@@ -9,7 +9,7 @@ const ROWS = 640; // images an epoch
 const OWN = 0.25; // the share of them that are the person's; the rest are digits, so that those are not forgotten
 const BATCH = 32;
 const RATE = 6e-4;
-const DROP = 0.01; // how much of the digits may be forgotten
+const DROP = 0.01; // share of the digits that may be forgotten
 
 /** @typedef {{ label: string, pixels: Uint8Array }} Image  28×28 greys and the name of its class */
 
@@ -56,7 +56,7 @@ export function practice(own, digits, classes, { rehearse = true, wrong = false 
   );
 }
 
-/** As `fit` and `evaluate` take them. @param {Image[]} images @param {readonly string[]} classes */
+/** Images in the form that `fit` and `evaluate` take. @param {Image[]} images @param {readonly string[]} classes */
 export function examples(images, classes) {
   const input = new Float32Array(images.length * 784);
   let at = 0;
@@ -84,7 +84,7 @@ export const train = (session, data, options) =>
     ...options,
   });
 
-/** What is read in each image: how likely each class is. @param {TrainingSession} session @param {Image[]} images */
+/** Probabilities of the classes for each image. @param {TrainingSession} session @param {Image[]} images */
 export async function read(session, images) {
   if (!images.length) return [];
   const { scores } = await session.predict(examples(images, []).inputs);

@@ -33,7 +33,7 @@ struct Quantizer {
   Graph *g;
   QuantizeKind kind;
   bool nominal;
-  Use *uses; /* by index of a value of the model before quantizing */
+  Use *uses; /* indexed by value of the model before quantizing */
   int count;
 };
 

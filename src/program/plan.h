@@ -28,7 +28,7 @@ typedef struct Program {
   int loss_count;
   Node *yield;    /* the YieldOp, at which gradients come from outside; NULL where there is none */
   int yield_step; /* steps before it; step_count where there is none */
-  Node **lean;    /* by step: the node without what only gradients towards inputs need; NULL: nothing is left of it */
+  Node **lean;    /* each step's node without what only gradients towards inputs need; NULL: nothing is left of it */
   double *ms;     /* time of each step in all timed runs together; NULL before the first */
   int timed_runs;
   bool kept; /* its nodes and values have just what a run reads (session/trainer.c) */

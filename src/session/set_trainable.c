@@ -23,7 +23,7 @@
 typedef struct Choice {
   TrainletSession *s;
   Arena *arena;             /* holds this call's lists */
-  bool *trains;             /* by a parameter's index */
+  bool *trains;             /* indexed by parameter */
   const NameList *patterns; /* NULL: the checkpoint's choice */
 } Choice;
 

@@ -10,7 +10,7 @@ import { batchOf } from './picture.js';
 /** @typedef {{ id: string, name: string }} Class */
 
 const NAMES = 'trainlet pictures: classes';
-/** Of so many pictures of a class, the last is not learned but tested. */
+/** The last of so many pictures of a class is not learned but tested. */
 const TEST_EVERY = 5;
 
 /** @param {any} one @returns {one is Class} */
@@ -56,7 +56,7 @@ export class Album {
     this.#take(id, label, picture);
   }
 
-  /** What the backbone gives of the pictures; undefined where the browser keeps nothing. */
+  /** The backbone's features of the pictures; undefined where the browser keeps nothing. */
   get features() {
     this.#features ??= FeatureStore.open({ name: 'pictures' }).catch(() => undefined);
     return this.#features;
@@ -114,7 +114,7 @@ export class Album {
 
   // ── what is learned, what is tested ──
 
-  /** Those with pictures. */
+  /** Classes with pictures. */
   get taught() {
     return this.classes.filter(({ id }) => this.of(id).length);
   }

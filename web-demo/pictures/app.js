@@ -87,13 +87,13 @@ async function add(c, picture) {
   show();
 }
 
-/** What was learned from it is forgotten with it. @param {Kept} kept */
+/** Forgets a picture, and what was learned from it. @param {Kept} kept */
 async function forget(kept) {
   await album.forget(kept.id);
   await changed();
 }
 
-/** What was learned holds no more: it is learned anew, or forgotten. */
+/** The classes have changed: learns anew, or forgets what it learned. */
 async function changed() {
   show();
   if (busy) stale = true;

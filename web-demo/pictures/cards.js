@@ -97,7 +97,7 @@ function takeOf(c, wishes) {
     addEventListener('pointerup', release, { once: true });
     addEventListener('pointercancel', release, { once: true });
   });
-  button.addEventListener('click', ({ detail }) => detail === 0 && wishes.take(c)); // by the keyboard
+  button.addEventListener('click', ({ detail }) => detail === 0 && wishes.take(c)); // the keyboard's clicks
   return button;
 }
 

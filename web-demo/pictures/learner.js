@@ -61,7 +61,7 @@ export class Learner {
     return tests;
   }
 
-  /** How likely each class is, for each picture. @param {Picture[]} pictures */
+  /** Probabilities of the classes for each picture. @param {Picture[]} pictures */
   async #shares(pictures) {
     if (!this.#session) throw new Error('nothing was learned yet');
     const { scores } = await this.#session.predict({ image: batchOf(pictures) });

@@ -1,4 +1,4 @@
-// What the test showed: how many are right, which class was read as which, and the pictures that were misread.
+// Results of the test: how many are right, which class was read as which, and the pictures that were misread.
 
 import { canvasOf } from './picture.js';
 

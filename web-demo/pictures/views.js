@@ -273,7 +273,7 @@ function finished(image, random) {
 }
 
 /**
- * As the backbone takes them, (3, side, side), from -1 to 1.
+ * Pixels in the backbone's form, (3, side, side), from -1 to 1.
  * @param {Uint8ClampedArray} view @param {Float32Array} to
  */
 export function numbersOf(view, to) {

@@ -75,7 +75,7 @@ const who = () =>
 
 // ── learning ──
 
-/** What the text gives to learn from, if it is long enough. @returns {Lesson | undefined} */
+/** The text's lesson, if it is long enough. @returns {Lesson | undefined} */
 function lesson() {
   const text = area('text').value;
   return text.trim().length < LEAST ? undefined : { ...lessonOf(text), ...known };
@@ -165,7 +165,7 @@ function clearFigures() {
 
 // ── writing ──
 
-/** What may come next, once nothing has been typed for a moment. @param {number} [pauseMs] */
+/** Suggests a continuation once nothing has been typed for a moment. @param {number} [pauseMs] */
 async function suggest(pauseMs = 0) {
   suggesting.abort();
   suggesting = new AbortController();

@@ -25,7 +25,7 @@ export class Ghost {
     return this.#more.textContent ?? '';
   }
 
-  /** Where nothing is to be suggested: the cursor is not at the end. */
+  /** Suggestions appear only there. */
   get isAtEnd() {
     const { selectionStart, selectionEnd, value } = this.#area;
     return selectionStart === selectionEnd && selectionEnd === value.length;

@@ -24,7 +24,7 @@ const PROMPT_TOKENS = 64;
 /** A base of one's own is smaller with its weights in int8. */
 const LARGE_BYTES = 20e6;
 
-/** As the session calls who answers. @type {Record<Who, string | null>} */
+/** The session's name of each writer. @type {Record<Who, string | null>} */
 const ADAPTERS = { me: 'default', other: 'other', base: null };
 
 export class Learner {
@@ -109,7 +109,7 @@ export class Learner {
   }
 
   /**
-   * What may come next, told as it grows.
+   * Suggests a continuation, and reports it as it grows.
    * @param {string} text @param {Who} who @param {(more: string) => void} onText @param {AbortSignal} signal
    */
   async goOn(text, who, onText, signal) {

@@ -1,6 +1,6 @@
 // A person's text as a lesson: which lines are learned, and which are held out to test it on.
 
-/** Of so many lines, one is held out. */
+/** One of so many lines is held out. */
 const HELD_OUT_OF = 6;
 /** A paragraph in one line is cut into sentences of at least so many characters. */
 const LINE = 60;

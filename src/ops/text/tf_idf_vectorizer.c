@@ -22,7 +22,7 @@ typedef struct TfIdf {
   const int64_t *counts, *columns;
   Lookup items;
   Level *levels;        /* [k] of length k + 1, up to `longest` */
-  const float *weights; /* by column, as ONNX Runtime reads them; NULL: 1 */
+  const float *weights; /* indexed by column, as in ONNX Runtime; NULL: 1 */
   int count_count, mode;
   int64_t shortest, longest, skips;
   size_t width;

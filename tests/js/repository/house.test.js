@@ -1,7 +1,4 @@
-/**
- * Four house rules: who sees protobuf, who exports, who touches wasm memory, who touches IndexedDB. And the public
- * names.
- */
+/** The house rules: layers and rooms, who may touch what, the layout of lines and comments, the public names. */
 
 import assert from 'node:assert/strict';
 import { readdir, readFile } from 'node:fs/promises';
@@ -12,7 +9,7 @@ import * as trainlet from '../../../js/index.js';
 import { ENGINES } from '../../../tools/programs.mjs';
 
 const ROOT = fileURLToPath(new URL('../../..', import.meta.url));
-const BUILT_WORKER = path.join('js', 'engine', 'worker.js'); // of files that are looked at themselves
+const BUILT_WORKER = path.join('js', 'engine', 'worker.js'); // its modules are looked at themselves
 
 /**
  * The files under some folders that match a pattern.
@@ -185,6 +182,35 @@ test('a drawing in a comment is not torn: no sentence follows it on the next lin
   }
   assert.ok(drawings > 50, `${drawings} lines of drawings`);
   assert.deepEqual(torn, []);
+});
+
+/** Folders whose code is held to the rules of layout and of comments. */
+const CODE = ['src', 'js', 'wasm', 'tools', 'web-demo', 'examples'];
+
+test('no line of code is longer than 120 columns, but for a word that cannot be broken', async () => {
+  const isLong = (/** @type {string} */ line) => line.length > 120 && !/^\W*\S+$/.test(line);
+  const long = [];
+  for (const file of await filesWith(CODE, /\.(c|h|def|cmake|m?js|ts|css|html)$/, /.{121}/)) {
+    const lines = await linesOf(file);
+    lines.forEach((line, i) => {
+      if (isLong(line)) long.push(`${file}:${i + 1}: ${line}`);
+    });
+  }
+  assert.deepEqual(long, []);
+});
+
+test('a comment begins with its subject, not with a clause about it', async () => {
+  const opener = '(?:Of|What|Where|Whether|Those|By|As|How|Which|Beside) ';
+  const first = new RegExp(`^.*?/\\*\\*? ?\\n? *(?:\\* )?${opener}`, 'gim');
+  const inside = new RegExp(`^ *\\* ${opener}`, 'gm');
+  const line = new RegExp(`(?<!^ *//.*\\n)^(?:.* )?// ${opener}`, 'gim');
+  const found = [];
+  for (const file of await filesWith(CODE, /\.(c|h|def|m?js|ts|css)$/, new RegExp(opener, 'i'))) {
+    const text = await readFile(path.join(ROOT, file), 'utf8');
+    for (const pattern of [first, inside, line])
+      for (const [comment] of text.matchAll(pattern)) found.push(`${file}: ${comment}`);
+  }
+  assert.deepEqual(found, []);
 });
 
 test('the files of the engine have the same names wherever they are named', async () => {

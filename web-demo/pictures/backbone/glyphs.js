@@ -20,9 +20,9 @@ const PACKAGES = [
   [ICONS, 'fonts-font-awesome'],
   ['/usr/bin/fc-query', 'fontconfig'],
 ];
-/** Of ten families of glyphs one is kept aside. */
+/** One of ten families of glyphs is kept aside. */
 const ASIDE = 10;
-/** As many icons side by side are one family: a font has an arrow to the left beside that to the right. */
+/** So many icons side by side are one family: a font has an arrow to the left beside that to the right. */
 const ICON_FAMILY = 8;
 /** In words of which emoji differ as one person does from another, not as one thing does from another. */
 const PERSON = /\b(?:person|people|man|men|woman|women|boy|girl|child|male|female)\b:? ?/g;
@@ -50,7 +50,7 @@ function emoji() {
     }));
 }
 
-/** Those of the private use area, which is where such fonts have them. @returns {Glyph[]} */
+/** Glyphs of the private use area, where such fonts have them. @returns {Glyph[]} */
 function icons() {
   const ranges = execFileSync('fc-query', ['--format', '%{charset}', ICONS], { encoding: 'utf8' }).split(' ');
   const codes = ranges.flatMap((range) => {

@@ -74,7 +74,7 @@ function features(batch, layer) {
 }
 
 /**
- * What is trained: with normalizations, of pictures of any size, a score for each class.
+ * The network that trains: normalizations, pictures of any size, a score for each class.
  * @param {number} classes @param {number} batch
  */
 export function toTrain(classes, batch) {

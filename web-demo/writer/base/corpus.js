@@ -10,7 +10,7 @@ import { root } from '../../../tools/programs.mjs';
 
 export const FOLDER = join(root, 'build/writer');
 const PACKAGES = ['debian-reference-en', 'developers-reference', 'fortunes', 'manpages'];
-/** Of so many pieces, one is kept aside: neither the tokens nor the training see it. */
+/** One of so many pieces is kept aside: neither the tokens nor the training see it. */
 const ASIDE_OF = 40;
 /** Files of fortunes: not its pictures and songs, and not what makes fun of people by what they are. */
 const SAYINGS = /^(?!(ascii-art|drugs|ethnic|men-women|songs-poems|translate-me|zippy)$)[\w-]+$/;
