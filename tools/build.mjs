@@ -154,7 +154,7 @@ function emscriptenToolchain() {
   return file;
 }
 
-/** By brotli, too, except for a fast build: it takes seconds, and the file is not the one that a page loads. */
+/** Prints bytes by brotli, too, but not for a fast build: it takes seconds, and no page loads that file. */
 function sizes(path, isFast = false) {
   const bytes = readFileSync(path);
   const kb = (count) => `${(count / 1024).toFixed(1)} KB`;

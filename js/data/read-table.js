@@ -10,7 +10,7 @@ import { encodeAgain, encodeAnew } from './table-encoding.js';
 /** @import { Source, Table, TableOptions } from '../types.js' */
 /** @import { Loaded } from './table-encoding.js' */
 
-/** What the encoding of a table says already. */
+/** Options that the encoding of a table holds already. */
 const LEARNED = /** @type {const} */ (['target', 'task', 'types', 'ignore', 'validation', 'seed']);
 export const TABLE_KEYS = /** @type {const} */ ([
   ...LEARNED,

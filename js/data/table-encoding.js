@@ -121,7 +121,8 @@ function targetType(table, name, type, task) {
   const areWhole = type === 'number' && [...different].every((cell) => /^\d+$/.test(cell));
   if (areWhole && different.size <= FEW_NUMBERS && different.size < table.rows.length)
     table.warnings.push(
-      `column '${name}' has ${different.size} different whole numbers and is read as a number; task: 'classification' makes them classes`,
+      `column '${name}' has ${different.size} different whole numbers and is read as a number; ` +
+        "task: 'classification' makes them classes",
     );
   return type;
 }

@@ -6,7 +6,7 @@ import type { Tensor } from './tensor.js';
 /** A row of a page: a value by the name of its column. Null and undefined are missing values. */
 export type TableRow = Readonly<Record<string, string | number | boolean | null | undefined>>;
 
-/** How a table is read; the first five are for a table that is read anew. */
+/** Options of reading a table; the first five are for a table that is read anew. */
 export interface TableOptions {
   /** The column that is to be predicted, or several of numbers. Default: none, and the table has no labels. */
   target?: string | readonly string[];
