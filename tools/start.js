@@ -19,7 +19,7 @@ Trains a convolutional network on the 60,000 digits of MNIST, tests it on 10,000
   --no-serve    end after the training
   --port P      of the demo (8080, or any free one if that is taken)
 `;
-const MODEL = new URL('../tests/golden/w2.onnx', import.meta.url);
+const MODEL = new URL('../tests/golden/data/w2.onnx', import.meta.url);
 const OUT = fileURLToPath(new URL('../build/', import.meta.url));
 const INPUTS = [
   { name: 'input', type: 'float32', dims: ['N', 1, 28, 28] },

@@ -11,7 +11,7 @@ const { values: options } = parseArgs({ options: { rounds: { type: 'string', def
 const STEPS = 3;
 const ENGINES = { trainlet: 'trainlet', ort: 'onnxruntime-web' };
 
-const recipeOf = (name) => JSON.parse(readFileSync(new URL(`../golden/${name}.json`, import.meta.url), 'utf8'));
+const recipeOf = (name) => JSON.parse(readFileSync(new URL(`../golden/data/${name}.json`, import.meta.url), 'utf8'));
 
 /** Title, and what a page measures: a list of milliseconds. */
 const TASKS = [

@@ -1,6 +1,6 @@
 // What is measured: a network, a batch, an optimizer; each row is what PyTorch users would train in a tab.
 
-import { batchTensor } from '../golden/recipe.js';
+import { batchTensor } from '../support/recipe.js';
 import { mflopOf } from './models/arithmetic.js';
 import { cnn, conv1d, gpt, lstm, mlp, mobileNetV2, unet } from './models/networks.js';
 import { ZOO } from './models/zoo.js';

@@ -7,7 +7,7 @@ import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { FeatureStore, fineTune, Tensor } from '../../js/index.js';
-import { batchUnit } from '../golden/recipe.js';
+import { batchUnit } from '../support/recipe.js';
 import { mobileNetV2 } from './models/networks.js';
 
 const engine = { worker: false, threads: 1 };

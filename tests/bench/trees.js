@@ -3,7 +3,7 @@
 
 import { createRequire } from 'node:module';
 import { InferenceSession, Tensor } from '../../js/index.js';
-import { batchUnit } from '../golden/recipe.js';
+import { batchUnit } from '../support/recipe.js';
 import { attribute, info, message, node } from './models/onnx_file.js';
 
 const [ROWS = 10_000, TREES = 200, DEPTH = 8, FEATURES = 30] = process.argv.slice(2).map(Number);

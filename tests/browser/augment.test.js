@@ -49,7 +49,7 @@ async function inPage(list) {
 
 test('steps give the losses that they give in Node', async () => {
   const steps = "[{ type: 'shift', x: 0.3 }, { type: 'scale', by: 0.5 }]"; // no sine: browsers may differ in its last bit
-  const model = new Uint8Array(await readFile(new URL('../golden/mlp_small.onnx', import.meta.url)));
+  const model = new Uint8Array(await readFile(new URL('../golden/data/mlp_small.onnx', import.meta.url)));
   const wanted = await lossesOf(
     { generateArtifacts, Tensor, TrainingSession },
     model,

@@ -11,7 +11,7 @@ import { openRepository } from './repository.js';
 /** Each time that the page is opened it is told by the server what to do, and tells what came of it. */
 const script = `
   import { FeatureStore, fineTune, Tensor } from './js/index.js';
-  const model = './tests/golden/resnet_folded.onnx';
+  const model = './tests/golden/data/resnet_folded.onnx';
   const ask = (path, body) => fetch('/talk/' + path, { method: 'POST', body: JSON.stringify(body ?? null) });
   const wave = (at, i) => Math.sin((1 + at[Math.floor(i / 784)]) * (i % 784));
   const rowsOf = (at) =>

@@ -17,7 +17,7 @@ const script = `
     const tell = (told) => fetch('/talk/', { method: 'POST', body: JSON.stringify(told) });
     addEventListener('pageshow', ({ persisted }) => persisted && tell({ back: true }));
     const { CheckpointStore, generateArtifacts, Tensor, TrainingSession } = await import('./js/index.js');
-    const model = new Uint8Array(await (await fetch('./tests/golden/w2.onnx')).arrayBuffer());
+    const model = new Uint8Array(await (await fetch('./tests/golden/data/w2.onnx')).arrayBuffer());
     const artifacts = await generateArtifacts(model, { loss: 'cross-entropy' });
     const count = ${(STEPS / 2) * 16};
     const x = new Tensor('float32', Float32Array.from({ length: count * 784 }, (_, i) => (i * 0.618) % 1), [count, 1, 28, 28]);

@@ -6,7 +6,7 @@ import { after, before, test } from 'node:test';
 import { root } from '../../tools/programs.mjs';
 import { openSite } from './site.js';
 
-const { greedy } = JSON.parse(readFileSync(join(root, 'tests/golden/generate.json'), 'utf8'));
+const { greedy } = JSON.parse(readFileSync(join(root, 'tests/golden/data/generate.json'), 'utf8'));
 const MODEL = '/golden/generate/llama_past.onnx';
 
 let site, page, context;

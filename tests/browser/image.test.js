@@ -178,7 +178,7 @@ test('what cannot be read is a sentence', async () => {
 /** The pictures of make_images.py by their formula, resized: the hashes of their bytes. */
 const hashes = `
   import { Tensor } from './js/index.js';
-  const { cases } = await (await fetch('./tests/golden/samples/images.json')).json();
+  const { cases } = await (await fetch('./tests/golden/data/samples/images.json')).json();
   const told = [];
   for (const { width, height, size, crop, channels } of cases) {
     const data = new Uint8ClampedArray(4 * width * height);
@@ -208,7 +208,7 @@ test("Firefox gives every byte of Pillow's too", { timeout: 120_000 }, async () 
   const firefox = startFirefox(repository.url('plain'));
   try {
     const told = await Promise.race([heard, firefox.ended]);
-    const { cases } = JSON.parse(readFileSync(new URL('../golden/samples/images.json', import.meta.url), 'utf8'));
+    const { cases } = JSON.parse(readFileSync(new URL('../golden/data/samples/images.json', import.meta.url), 'utf8'));
     assert.deepEqual(
       told,
       cases.map(({ sha256 }) => sha256),

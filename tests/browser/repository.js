@@ -48,7 +48,7 @@ export async function openRepository({ script = '', talk, kept = false } = {}) {
   };
 }
 
-const json = (name) => JSON.parse(readFileSync(path.join(root, 'tests/golden', name), 'utf8'));
+const json = (name) => JSON.parse(readFileSync(path.join(root, 'tests/golden/data', name), 'utf8'));
 const [losses, hashes] = [json('engine-losses.json'), json('engine-weights.json')];
 
 /** A golden network's recipe, and the bits that its training must have everywhere. */

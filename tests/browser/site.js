@@ -11,7 +11,8 @@ const root = fileURLToPath(new URL('../..', import.meta.url));
 export const FOLDERS = {
   js: path.join(root, 'js'),
   dist: path.join(root, 'dist'),
-  golden: path.join(root, 'tests/golden'),
+  golden: path.join(root, 'tests/golden/data'),
+  support: path.join(root, 'tests/support'),
   bench: path.join(root, 'tests/bench'),
   page: path.join(root, 'tests/browser'),
   ort: path.dirname(createRequire(import.meta.url).resolve('onnxruntime-web')),

@@ -1,10 +1,10 @@
 // Training a golden network in a page of the repository's site: what Chromium and Firefox are both asked to do.
 import * as trainlet from '../../js/index.js';
-import { bitsOf } from '../golden/bits.js';
-import { artifactOptions, batchFeeds } from '../golden/recipe.js';
+import { bitsOf } from '../support/bits.js';
+import { artifactOptions, batchFeeds } from '../support/recipe.js';
 
 const modelOf = async ({ model }) =>
-  new Uint8Array(await (await fetch(new URL(`../golden/${model}`, import.meta.url))).arrayBuffer());
+  new Uint8Array(await (await fetch(new URL(`../golden/data/${model}`, import.meta.url))).arrayBuffer());
 
 /** @param {any} recipe @param {import('../../js/types.js').EngineOptions} options */
 export const bitsInPage = async (recipe, options) => bitsOf(trainlet, recipe, await modelOf(recipe), options);

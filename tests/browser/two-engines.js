@@ -1,7 +1,7 @@
 // Runs in the page: the same artifacts trained by this package and by onnxruntime-web 1.19.2, step by step, and
 // parameters exchanged.
 
-import { artifactOptions, batchFeeds } from '/golden/recipe.js';
+import { artifactOptions, batchFeeds } from '/support/recipe.js';
 import * as trainlet from '/js/index.js';
 import * as ort from '/ort/ort.training.wasm.min.mjs';
 import { batchNormModel } from './batch-norm-model.js';

@@ -71,7 +71,7 @@ async function prepare(folder, tarball, { packages, html, build = [] }) {
   await copyFile(path.join(HERE, 'page.js'), path.join(folder, 'page.js'));
   await writeFile(path.join(folder, html), HTML.replace('SRC', './page.js'));
   for (const command of build) await run(command, folder);
-  const model = path.join(ROOT, 'tests/golden/mlp_small.onnx');
+  const model = path.join(ROOT, 'tests/golden/data/mlp_small.onnx');
   for (const place of ['', 'dist']) await copyFile(model, path.join(folder, place, 'model.onnx'));
 }
 

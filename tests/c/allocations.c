@@ -30,7 +30,7 @@ static size_t held_bytes(void) {
 static void nothing(const void *argument) { test_note("this build's memory does not end where a test likes"); }
 
 enum { RESULTS_MAX = 64, PARTS = TRAINLET_MODEL + 1, BATCH = 4, SAMPLE = 60 };
-#define GOLDEN "tests/golden/"
+#define GOLDEN "tests/golden/data/"
 #define ORT GOLDEN "ort/ort_testdata_ortformat/"
 
 typedef struct Network {

@@ -1,4 +1,4 @@
-/* Batch: numbers by formula, the same in tests/golden/make_w.py and tests/js/models/golden.test.js. */
+/* Batch: numbers by formula, the same in tests/golden/scripts/make_w.py and tests/js/models/golden.test.js. */
 #pragma once
 #include <stddef.h>
 #include <stdint.h>

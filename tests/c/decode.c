@@ -16,7 +16,7 @@ static const int64_t tokens[TOKENS] = {3, 1, 4, 1, 5, 9, 2};
 static TrainletSession *open_model(void) {
   Arena arena = {0};
   size_t count;
-  const char *bytes = file_read(&arena, "tests/golden/generate/llama_gqa.onnx", &count);
+  const char *bytes = file_read(&arena, "tests/golden/data/generate/llama_gqa.onnx", &count);
   TrainletSession *s = trainlet_session_new();
   if (!check(bytes && trainlet_session_load(s, TRAINLET_MODEL, bytes, count) == STATUS_OK &&
                  trainlet_session_ready(s) == STATUS_OK,

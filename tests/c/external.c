@@ -12,7 +12,7 @@
 #include "session/session.h"
 #include "artifacts/artifacts.h"
 
-#define FOLDER "tests/golden/external/"
+#define FOLDER "tests/golden/data/external/"
 
 /* Every byte of data is read, so that the sanitizer sees where it lies. */
 static unsigned sum_bytes(const void *data, size_t bytes) {
@@ -79,7 +79,7 @@ static void a_model_reads_its_file_in_place(const void *argument) {
   Error error = {0};
   size_t count, whole_count;
   const uint8_t *bytes = (const uint8_t *)file_read(&arena, FOLDER "one_file.onnx", &count);
-  const uint8_t *whole = (const uint8_t *)file_read(&arena, "tests/golden/mlp_small.onnx", &whole_count);
+  const uint8_t *whole = (const uint8_t *)file_read(&arena, "tests/golden/data/mlp_small.onnx", &whole_count);
   if (check(bytes && whole, "the models cannot be read") &&
       give("one_file.onnx.data", FOLDER "one_file.onnx.data", &arena)) {
     Graph *a = onnx_read(bytes, count, &given, &arena, &error),
@@ -329,8 +329,8 @@ int main(void) {
   TEST(files_are_found_by_name);
   TEST(a_model_reads_its_file_in_place);
   TEST(a_file_of_ours_has_no_name);
-  test_run("a_model_is_read_in_place: w1", a_model_is_read_in_place, "tests/golden/w1.onnx");
-  test_run("a_model_is_read_in_place: w2", a_model_is_read_in_place, "tests/golden/w2.onnx");
+  test_run("a_model_is_read_in_place: w1", a_model_is_read_in_place, "tests/golden/data/w1.onnx");
+  test_run("a_model_is_read_in_place: w2", a_model_is_read_in_place, "tests/golden/data/w2.onnx");
   TEST(a_checkpoint_reads_its_second_file);
   TEST(a_file_comes_in_pieces);
   TEST(values_come_from_elsewhere);

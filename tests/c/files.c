@@ -383,8 +383,8 @@ int main(void) {
   TEST(a_decay_of_0_adds_nothing);
   TEST(norms_clip_and_tell_what_is_not_finite);
   TEST(optimizer_models_come_back);
-  test_run("models_come_back (convolution)", models_come_back, "tests/golden/cnn_bn.onnx");
-  test_run("models_come_back (embedding)", models_come_back, "tests/golden/tokens.onnx");
+  test_run("models_come_back (convolution)", models_come_back, "tests/golden/data/cnn_bn.onnx");
+  test_run("models_come_back (embedding)", models_come_back, "tests/golden/data/tokens.onnx");
   TEST(models_that_make_no_sense_are_refused);
   TEST(deep_models_are_refused);
   TEST(checkpoints_come_back);

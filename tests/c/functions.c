@@ -65,8 +65,8 @@ static size_t numbers_of(const char *path, double *numbers, size_t most) {
 static void called_is_written_out(const void *argument) {
   double called[128], written[128];
   (void)argument;
-  size_t count = numbers_of("tests/golden/functions/called.onnx", called, 128),
-         other = numbers_of("tests/golden/functions/written_out.onnx", written, 128);
+  size_t count = numbers_of("tests/golden/data/functions/called.onnx", called, 128),
+         other = numbers_of("tests/golden/data/functions/written_out.onnx", written, 128);
   check(count == other && count == STEPS + BATCH * CLASSES, "%zu numbers, %zu written out", count, other);
   for (size_t i = 0; i < count && i < other; i++)
     check(called[i] == written[i], "number %zu is %.9g, written out %.9g", i, called[i], written[i]);
@@ -94,7 +94,7 @@ static void hostile_ones_are_refused(const void *path) {
 
 int main(void) {
   TEST(called_is_written_out);
-  test_run("hostile_ones_are_refused (called)", hostile_ones_are_refused, "tests/golden/functions/called.onnx");
-  test_run("hostile_ones_are_refused (PyTorch's)", hostile_ones_are_refused, "tests/golden/functions.onnx");
+  test_run("hostile_ones_are_refused (called)", hostile_ones_are_refused, "tests/golden/data/functions/called.onnx");
+  test_run("hostile_ones_are_refused (PyTorch's)", hostile_ones_are_refused, "tests/golden/data/functions.onnx");
   return test_finish();
 }

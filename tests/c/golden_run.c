@@ -42,10 +42,10 @@ bool golden_run_open_with(GoldenRun *run, const char *name, const char *passes) 
   char path[200];
   size_t bytes;
   *run = (GoldenRun){0};
-  snprintf(path, sizeof path, "tests/golden/%s.json", name);
+  snprintf(path, sizeof path, "tests/golden/data/%s.json", name);
   char *text = file_read(&run->arena, path, &bytes);
   if (!check(text && (run->recipe = json_parse(&run->arena, text)), "%s cannot be read", path)) return false;
-  snprintf(path, sizeof path, "tests/golden/%s", json_text(run->recipe, "model"));
+  snprintf(path, sizeof path, "tests/golden/data/%s", json_text(run->recipe, "model"));
   const char *model = file_read(&run->arena, path, &bytes);
   if (!check(model != NULL, "%s cannot be read", path)) return false;
   run->artifacts = trainlet_artifacts_new();
@@ -146,9 +146,9 @@ double golden_step(const GoldenRun *run, TrainletSession *s, int step) {
 void golden_check_losses(const char *name, const double *losses) {
   Arena arena = {0};
   size_t bytes;
-  char *text = file_read(&arena, "tests/golden/engine-losses.json", &bytes);
+  char *text = file_read(&arena, "tests/golden/data/engine-losses.json", &bytes);
   const Json *all = text ? json_parse(&arena, text) : NULL, *want = json_get(all, name);
-  if (check(json_length(want) == GOLDEN_STEPS, "tests/golden/engine-losses.json has no ten losses of %s", name)) {
+  if (check(json_length(want) == GOLDEN_STEPS, "tests/golden/data/engine-losses.json has no ten losses of %s", name)) {
     int step = 0;
     for (const Json *loss = want->child; loss; loss = loss->next, step++)
       check((float)losses[step] == (float)loss->number, "loss %d is %.9g, the literal %.9g", step, losses[step],

@@ -11,7 +11,8 @@ typedef struct GoldenRun {
   TrainletArtifacts *artifacts;
 } GoldenRun;
 
-/* Reads tests/golden/NAME.json and builds its artifacts; checks fail and false comes back when that does not work. */
+/* Reads tests/golden/data/NAME.json and builds its artifacts; checks fail and false comes back when that does not work.
+ * */
 bool golden_run_open(GoldenRun *run, const char *name);
 /* The same with these passes (names joined by commas) alone, which a session has to be told besides. */
 bool golden_run_open_with(GoldenRun *run, const char *name, const char *passes);
@@ -27,5 +28,5 @@ bool golden_feed_input(const GoldenRun *run, TrainletSession *s, TrainletPart pa
 double golden_step(const GoldenRun *run, TrainletSession *s, int step);
 /* Whether ok; a failed check with the session's own sentence otherwise. */
 bool golden_ok(TrainletSession *s, Status status, const char *what);
-/* Checks ten losses of a run to be the literals of tests/golden/engine-losses.json, to the bit. */
+/* Checks ten losses of a run to be the literals of tests/golden/data/engine-losses.json, to the bit. */
 void golden_check_losses(const char *name, const double *losses);

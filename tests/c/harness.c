@@ -2,7 +2,7 @@
  *
  *   test_harness [Op …]          all operators, or those named
  *   test_harness --forward       no gradients: for tests/mutants, which lines run without them
- *   test_harness --dump FILE     the cases as JSON, for tests/golden/make_ops.py
+ *   test_harness --dump FILE     the cases as JSON, for tests/golden/scripts/make_ops.py
  */
 #include <math.h>
 #include <stdlib.h>
@@ -77,10 +77,10 @@ static void every_operator_ran(const void *argument) {
 static void no_stale_goldens(const void *argument) {
   const char *key = "";
   (void)argument;
-  if (!check(golden != NULL, "tests/golden/ops.txt cannot be read: run from the repository")) return;
+  if (!check(golden != NULL, "tests/golden/data/ops.txt cannot be read: run from the repository")) return;
   int unused = golden_unused(golden, &key);
-  check(unused == 0, "%d golden cases are no operator's any more, one is '%s': run tests/golden/make_ops.py", unused,
-        key);
+  check(unused == 0, "%d golden cases are no operator's any more, one is '%s': run tests/golden/scripts/make_ops.py",
+        unused, key);
 }
 
 /* L = Σ (y² + y⁰) · dy, y = e^x: towards y, which is no input, 2 y · dy; nothing comes of y⁰. */
@@ -221,7 +221,7 @@ int main(int argc, char **argv) {
   forward_only = argc == 2 && strcmp(argv[1], "--forward") == 0;
   int names = dump ? 0 : argc - 1;
   trainlet_threads_start(3);
-  golden = dump ? NULL : golden_read("tests/golden/ops.txt");
+  golden = dump ? NULL : golden_read("tests/golden/data/ops.txt");
   for (int i = 0; op_at(i); i++)
     if (is_wanted(op_at(i)->name, names, argv + 1)) test_run(op_at(i)->name, run_op, op_at(i));
   if (dump) fputs("]\n", dump), fclose(dump);

@@ -210,7 +210,7 @@ static bool feed(const Case *c, const Scores *scores, TrainletSession *s, Trainl
 
 static const void *model(const Net *net, Arena *arena, size_t *bytes) {
   char path[80];
-  snprintf(path, sizeof path, "tests/golden/%s", net->file);
+  snprintf(path, sizeof path, "tests/golden/data/%s", net->file);
   const void *file = file_read(arena, path, bytes);
   return check(file != NULL, "%s cannot be read", path) ? file : NULL;
 }

@@ -163,7 +163,7 @@ static void calls_do_not_add_up(const void *argument) {
   Calls c = {0};
   if (golden_run_open(&c.run, "mlp_momentum") && (c.ready = golden_session(&c.run, NULL, 0)) &&
       (c.fresh = trainlet_session_new()) && (c.artifacts = trainlet_artifacts_new())) {
-    c.model = file_read(&c.run.arena, "tests/golden/mlp_small.onnx", &c.model_bytes);
+    c.model = file_read(&c.run.arena, "tests/golden/data/mlp_small.onnx", &c.model_bytes);
     int first = of->times / 50;
     for (int i = 0; i < first; i++) of->call(&c, i);
     size_t held = held_bytes();

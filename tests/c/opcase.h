@@ -18,7 +18,7 @@ typedef struct CaseInput {
 typedef struct OpCase {
   const Op *op;
   const Case *text;
-  char key[400]; /* "Relu | f32[2,3] | | 0": its name in tests/golden/ops.txt */
+  char key[400]; /* "Relu | f32[2,3] | | 0": its name in tests/golden/data/ops.txt */
   CaseInput in[OPCASE_INPUTS];
   int in_count;
   Attr attrs[OPCASE_ATTRS];

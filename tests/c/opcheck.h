@@ -31,7 +31,7 @@ void check_gradient(const OpCase *c, float *grads[OPCASE_INPUTS]);
 /* dy of output `output`, element i. */
 float case_dy(int output, size_t i);
 
-/* Golden numbers of PyTorch: tests/golden/ops.txt. */
+/* Golden numbers of PyTorch: tests/golden/data/ops.txt. */
 typedef struct Golden Golden;
 Golden *golden_read(const char *path); /* NULL when it cannot be read */
 bool golden_has(const Golden *golden, const char *key);
@@ -41,5 +41,5 @@ void golden_check(Golden *golden, const OpCase *c, const CaseResult *r, float *c
 int golden_unused(const Golden *golden, const char **key);
 void golden_free(Golden *golden);
 
-/* One case as a JSON object, for tests/golden/make_ops.py. */
+/* One case as a JSON object, for tests/golden/scripts/make_ops.py. */
 void golden_dump(FILE *file, const OpCase *c, const CaseResult *r);

@@ -171,7 +171,9 @@ static const Wrong refused[] = {
     {"lora.modulesToSave, not by requiresGrad", {{"lora.r", "2"}, {"requiresGrad", "fc*"}}},
 };
 
-static const void *model(Arena *arena, size_t *bytes) { return file_read(arena, "tests/golden/mlp_small.onnx", bytes); }
+static const void *model(Arena *arena, size_t *bytes) {
+  return file_read(arena, "tests/golden/data/mlp_small.onnx", bytes);
+}
 
 /* In place, as a large file is. */
 static bool load(TrainletArtifacts *a) {

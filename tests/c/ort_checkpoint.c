@@ -396,9 +396,9 @@ int main(void) {
   TEST(artifacts_can_be_nominal);
   test_run("hostile_bytes_get_a_sentence (with every part)", hostile_bytes_get_a_sentence, NULL);
   test_run("hostile_bytes_get_a_sentence (ONNX Runtime's)", hostile_bytes_get_a_sentence,
-           "tests/golden/ort/ort_testdata_ortformat/checkpoint");
+           "tests/golden/data/ort/ort_testdata_ortformat/checkpoint");
   test_run("hostile_bytes_get_a_sentence (nominal)", hostile_bytes_get_a_sentence,
-           "tests/golden/ort/ort_testdata/nominal_checkpoint");
+           "tests/golden/data/ort/ort_testdata/nominal_checkpoint");
   TEST(a_damaged_file_is_told_by_its_checksum);
   TEST(hostile_bytes_meet_a_session);
   TEST(shared_offsets_do_not_multiply);

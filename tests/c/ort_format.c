@@ -9,7 +9,7 @@
 #include "ops/ops.h"
 #include "train/optimizer.h"
 
-#define SET "tests/golden/ort/ort_testdata_ortformat/"
+#define SET "tests/golden/data/ort/ort_testdata_ortformat/"
 
 static const Node *node_of(const Graph *g, const Op *op) {
   for (int i = 0; i < g->node_count; i++)

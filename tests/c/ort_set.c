@@ -1,4 +1,4 @@
-/* The sets of tests/golden/ort through the public C API. */
+/* The sets of tests/golden/data/ort through the public C API. */
 #include "ort_set.h"
 
 #include <math.h>
@@ -10,7 +10,7 @@
 
 const void *ort_set_file(OrtSet *set, const char *file, size_t *bytes) {
   char path[200];
-  snprintf(path, sizeof path, "tests/golden/ort/%s/%s", set->name, file);
+  snprintf(path, sizeof path, "tests/golden/data/ort/%s/%s", set->name, file);
   void *data = file_read(&set->arena, path, bytes);
   check(data != NULL, "%s cannot be read: run from the repository", path);
   return data;

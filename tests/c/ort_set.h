@@ -1,4 +1,4 @@
-/* Ort set: a set of ONNX Runtime's artifacts in tests/golden/ort, as files, a session and its batch. */
+/* Ort set: a set of ONNX Runtime's artifacts in tests/golden/data/ort, as files, a session and its batch. */
 #pragma once
 #include "json.h"
 #include "trainlet.h"

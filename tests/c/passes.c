@@ -141,7 +141,7 @@ static void inference_keeps_its_scores(const void *name) {
   double worst = 0;
   char path[200];
   if (golden_run_open(&run, name)) {
-    snprintf(path, sizeof path, "tests/golden/%s", json_text(run.recipe, "model"));
+    snprintf(path, sizeof path, "tests/golden/data/%s", json_text(run.recipe, "model"));
     const void *model = file_read(&run.arena, path, &bytes);
     float *want = scores_of(model, bytes, &run, 0, &count);
     for (int i = 1; want && i < pass_count() + 2; i++) {

@@ -1,4 +1,4 @@
-/* quantizeFrozen: the numbers are those of onnxruntime.quantization (tests/golden/quantize_frozen.json), whether a
+/* quantizeFrozen: the numbers are those of onnxruntime.quantization (tests/golden/data/quantize_frozen.json), whether a
  * weight's values are there from the beginning, come later, or never. */
 #include <math.h>
 #include <stdio.h>
@@ -12,7 +12,7 @@ static Value *a_weight(Frozen *m) { return frozen_product(m, m->x, frozen_w(m, W
 
 static const Json *golden(Arena *arena) {
   size_t bytes;
-  char *text = file_read(arena, "tests/golden/quantize_frozen.json", &bytes);
+  char *text = file_read(arena, "tests/golden/data/quantize_frozen.json", &bytes);
   return text ? json_parse(arena, text) : NULL;
 }
 

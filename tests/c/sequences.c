@@ -8,7 +8,7 @@
 #include "json.h"
 #include "session/session.h"
 
-#define FOLDER "tests/golden/subgraphs/"
+#define FOLDER "tests/golden/data/subgraphs/"
 enum { LIMIT_BYTES = 8 << 20 };
 
 static TrainletSession *open_model(const void *bytes, size_t count) {

@@ -2,7 +2,7 @@
  * process of its own.
  *
  *   test_threads              all tests
- *   test_threads --print      hashes of the weights as JSON: what tests/golden/engine-weights.json holds
+ *   test_threads --print      hashes of the weights as JSON: what tests/golden/data/engine-weights.json holds
  */
 #include <stdatomic.h>
 #include <stdio.h>
@@ -165,7 +165,7 @@ static void the_bits_are_those_of_one_thread(const void *argument) {
   double losses[GOLDEN_STEPS] = {0};
   Arena arena = {0};
   size_t bytes;
-  char *text = file_read(&arena, "tests/golden/engine-weights.json", &bytes);
+  char *text = file_read(&arena, "tests/golden/data/engine-weights.json", &bytes);
   uint32_t want = (uint32_t)json_number(text ? json_parse(&arena, text) : NULL, name, 0), got = train(name, losses);
   golden_check_losses(name, losses);
   check(got == want, "the weights' hash after %d steps is %u, the literal %u", HASHED_STEPS, got, want);

@@ -153,7 +153,7 @@ static bool is_run(const char *file, char name[64]) {
   size_t length = strlen(file), bytes;
   if (length < 6 || length > 60 || strcmp(file + length - 5, ".json") != 0) return false;
   Arena arena = {0};
-  char *text = file_read(&arena, arena_print(&arena, "tests/golden/%s", file), &bytes);
+  char *text = file_read(&arena, arena_print(&arena, "tests/golden/data/%s", file), &bytes);
   Json *recipe = text ? json_parse(&arena, text) : NULL;
   bool is = recipe && json_get(recipe, "torch") && json_get(recipe, "model");
   arena_free(&arena);
@@ -163,7 +163,7 @@ static bool is_run(const char *file, char name[64]) {
 
 static void every_golden_network(void) {
   struct dirent **entries;
-  int count = scandir("tests/golden", &entries, NULL, alphasort);
+  int count = scandir("tests/golden/data", &entries, NULL, alphasort);
   for (int i = 0; i < count; i++) {
     char name[64];
     if (is_run(entries[i]->d_name, name)) test_run(name, trains_as_a_session, name);

@@ -59,7 +59,7 @@ static double step_of(TrainletSession *s, int step) {
 
 static const void *model_named(Arena *arena, const char *name, size_t *bytes) {
   char path[200];
-  snprintf(path, sizeof path, "tests/golden/training_info/%s.onnx", name);
+  snprintf(path, sizeof path, "tests/golden/data/training_info/%s.onnx", name);
   const void *model = file_read(arena, path, bytes);
   return check(model != NULL, "%s cannot be read", path) ? model : NULL;
 }
@@ -99,7 +99,7 @@ static void an_optimizer_goes_on(const void *argument) {
   GoldenRun run = {0};
   Arena arena = {0};
   size_t bytes;
-  const void *model = file_read(&arena, "tests/golden/mlp_small.onnx", &bytes);
+  const void *model = file_read(&arena, "tests/golden/data/mlp_small.onnx", &bytes);
   TrainletSession *first = NULL, *second = NULL;
   if (!golden_run_open(&run, "mlp_momentum")) return;
   TrainletArtifacts *a = trainlet_artifacts_new();
@@ -188,8 +188,8 @@ int main(void) {
   };
   Arena arena = {0};
   size_t bytes;
-  const char *text = file_read(&arena, "tests/golden/training_info/losses.json", &bytes),
-             *refused_text = file_read(&arena, "tests/golden/training_info/refused.json", &bytes);
+  const char *text = file_read(&arena, "tests/golden/data/training_info/losses.json", &bytes),
+             *refused_text = file_read(&arena, "tests/golden/data/training_info/refused.json", &bytes);
   const Json *losses = text ? json_parse(&arena, text) : NULL,
              *refused = refused_text ? json_parse(&arena, refused_text) : NULL;
   for (const Json *want = losses ? losses->child : NULL; want; want = want->next)

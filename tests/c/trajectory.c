@@ -1,7 +1,7 @@
 /* Trajectories: the golden networks trained natively, held to PyTorch's losses and to our own losses as literals.
  *
  *   test_trajectory              all tests
- *   test_trajectory --print      the losses as JSON: what tests/golden/engine-losses.json holds
+ *   test_trajectory --print      the losses as JSON: what tests/golden/data/engine-losses.json holds
  */
 #include <math.h>
 #include <stdio.h>

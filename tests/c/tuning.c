@@ -276,7 +276,7 @@ static void a_constant_of_the_artifacts(const void *argument) {
   (void)argument;
   Arena arena = {0};
   size_t bytes;
-  const void *model = file_read(&arena, "tests/golden/mlp_small.onnx", &bytes);
+  const void *model = file_read(&arena, "tests/golden/data/mlp_small.onnx", &bytes);
   TrainletArtifacts *a = trainlet_artifacts_new();
   float *x = trainlet_artifacts_constant(a, "input", 1, 2, dims);
   if (x) fill(x);

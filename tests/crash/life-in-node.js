@@ -4,7 +4,7 @@ import * as trainlet from '../../js/index.js';
 import { KEEP, live } from './life.js';
 
 const [directory, who] = process.argv.slice(2);
-const golden = (file) => readFileSync(new URL(`../golden/${file}`, import.meta.url));
+const golden = (file) => readFileSync(new URL(`../golden/data/${file}`, import.meta.url));
 const recipe = JSON.parse(golden('w2.json'));
 const store = await trainlet.CheckpointStore.open({ directory, keep: KEEP });
 await live(trainlet, {

@@ -14,7 +14,7 @@ const tell = (event) => {
     .then(() => {});
   return turn;
 };
-const golden = async (file) => await fetch(new URL(`../golden/${file}`, import.meta.url));
+const golden = async (file) => await fetch(new URL(`../golden/data/${file}`, import.meta.url));
 try {
   const recipe = await (await golden('w2.json')).json();
   const model = new Uint8Array(await (await golden(recipe.model)).arrayBuffer());

@@ -1,7 +1,7 @@
 // One writer's life, in Node or in a page: it says what it finds in the store, trains on from its own newest checkpoint
 // with a save after
 // every step, says so of each, and begins anew when a training is over, until it is killed.
-import { artifactOptions, batchTensor } from '../golden/recipe.js';
+import { artifactOptions, batchTensor } from '../support/recipe.js';
 
 export const NAME = 'run';
 export const KEEP = 3;

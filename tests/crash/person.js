@@ -1,6 +1,6 @@
 // A person's life, in Node or in a page: samples are added, labelled and deleted, fineTune learns from them with a save
 // after every step, one of them is forgotten, and all begins anew; it goes on from what it finds, until it is killed.
-import { batchUnit } from '../golden/recipe.js';
+import { batchUnit } from '../support/recipe.js';
 import { hex, KEEP } from './life.js';
 
 export { KEEP };

@@ -31,7 +31,7 @@ const WRITERS = [1, 2];
 const PATIENCE_MS = 120_000;
 /** After the first save, before the kill: at most. */
 const MOST_MS = { node: 700, browser: 1200, person: 4000 };
-const golden = (file) => readFileSync(new URL(`../golden/${file}`, import.meta.url));
+const golden = (file) => readFileSync(new URL(`../golden/data/${file}`, import.meta.url));
 const recipe = JSON.parse(golden('w2.json'));
 const sleep = (ms) =>
   new Promise((resolve) => {

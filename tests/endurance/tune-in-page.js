@@ -1,11 +1,11 @@
 // fineTune in a page for as long as it is told, with a pause now and then; what the page sees of it is in
 // `window.seen`.
 import * as trainlet from '../../js/index.js';
-import { batchUnit } from '../golden/recipe.js';
+import { batchUnit } from '../support/recipe.js';
 
 const CLASSES = 5;
 const EXAMPLES = 600;
-const MODEL = new URL('../golden/resnet_folded.onnx', import.meta.url).href;
+const MODEL = new URL('../golden/data/resnet_folded.onnx', import.meta.url).href;
 
 /** Noise, by class as bright in another part of the picture. */
 function examples() {

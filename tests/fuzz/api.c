@@ -71,10 +71,10 @@ static void keep_trained(const Way *way) {
 }
 
 static void make_blobs(void) {
-  keep_file("tests/golden/lora_linear.onnx");
-  keep_file("tests/golden/regression.onnx");
-  keep_file("tests/golden/subgraphs/fed_list.onnx");
-  keep_file("tests/golden/subgraphs/fed_texts.onnx");
+  keep_file("tests/golden/data/lora_linear.onnx");
+  keep_file("tests/golden/data/regression.onnx");
+  keep_file("tests/golden/data/subgraphs/fed_list.onnx");
+  keep_file("tests/golden/data/subgraphs/fed_texts.onnx");
   for (int i = 0; i < WAYS; i++) keep_trained(&ways[i]);
   hold(blob_count == BLOBS);
 }

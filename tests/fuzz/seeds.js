@@ -9,7 +9,7 @@ import { remove, root } from '../../tools/programs.mjs';
 import { packedCases } from '../onnx/packed.js';
 
 const CASES = '/usr/share/libonnx-testdata/data';
-const GOLDEN = join(root, 'tests/golden');
+const GOLDEN = join(root, 'tests/golden/data');
 /**
  * Bytes of the largest seed. A longer input is slower without telling more, but `inference` reads one of more than 64
  * KB in place.

@@ -14,7 +14,7 @@ enum { STEPS = sizeof steps / sizeof *steps };
 
 static TrainletArtifacts *whole_artifacts(void) {
   static uint8_t model[1 << 16];
-  FILE *file = fopen("tests/golden/mlp_small.onnx", "rb");
+  FILE *file = fopen("tests/golden/data/mlp_small.onnx", "rb");
   hold(file != NULL);
   size_t count = fread(model, 1, sizeof model, file);
   fclose(file);

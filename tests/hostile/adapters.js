@@ -33,7 +33,7 @@ function headerOf(file) {
 
 /** Sessions of an adapter of two layers, with a last one that trains whole and without, their files and notes. */
 async function made() {
-  const model = await readFile(fileURLToPath(new URL('../golden/mlp_small.onnx', import.meta.url)));
+  const model = await readFile(fileURLToPath(new URL('../golden/data/mlp_small.onnx', import.meta.url)));
   const artifactsOf = (lora) => generateArtifacts(model, { ...HERE, loss: 'cross-entropy', optimizer: 'sgd', lora });
   const [whole, plain] = [await artifactsOf({ r: 2, modulesToSave: ['fc3'] }), await artifactsOf({ r: 2 })];
   const [session, bare] = [await TrainingSession.create(whole, HERE), await TrainingSession.create(plain, HERE)];

@@ -10,7 +10,7 @@ import { memoryDisk, memoryRoom } from './memory.js';
 import { mutateText } from './mutate.js';
 import { infoOf, sumSealed, sumZip } from './sums.js';
 
-const golden = (name) => readFile(fileURLToPath(new URL(`../golden/samples/${name}`, import.meta.url)));
+const golden = (name) => readFile(fileURLToPath(new URL(`../golden/data/samples/${name}`, import.meta.url)));
 const X = { name: 'x', type: 'float32', dims: ['N', 6] };
 const LABELS = { name: 'labels', type: 'int64', dims: ['N'], labels: { classes: 3, axis: 1 } };
 const WHOLE = [X, LABELS];

@@ -22,7 +22,7 @@ const DATA = {
   labels: { labels: new Tensor('int64', [0n, 1n, 2n, 1n]) },
 };
 
-const golden = () => readFile(fileURLToPath(new URL('../golden/mlp_small.onnx', import.meta.url)));
+const golden = () => readFile(fileURLToPath(new URL('../golden/data/mlp_small.onnx', import.meta.url)));
 
 /** A session of which only the last layer trains. */
 async function opened() {

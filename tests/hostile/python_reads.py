@@ -75,7 +75,7 @@ def lines(file):
 
 
 class Network(torch.nn.Module):
-    """That of tests/golden/mlp_small.onnx."""
+    """That of tests/golden/data/mlp_small.onnx."""
 
     def __init__(self):
         super().__init__()

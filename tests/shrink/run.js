@@ -31,11 +31,11 @@ const bench = taskNames.map((name) => {
   const options = { loss: 'cross-entropy', optimizer, requiresGrad: trainable };
   return { name, model: () => graph.onnx(), trainings: [options], shapes: shapesOf(feeds) };
 });
-const golden = readdirSync(join(root, 'tests/golden'))
+const golden = readdirSync(join(root, 'tests/golden/data'))
   .filter((file) => file.endsWith('.onnx'))
   .map((file) => ({
     name: basename(file, '.onnx'),
-    model: () => readFileSync(join(root, 'tests/golden', file)),
+    model: () => readFileSync(join(root, 'tests/golden/data', file)),
     trainings: LOSSES.map((loss) => ({ loss })),
     shapes: new Map(),
   }));

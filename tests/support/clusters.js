@@ -2,13 +2,13 @@
 
 import { readFileSync } from 'node:fs';
 import { Tensor } from '../../js/index.js';
-import { batchUnit } from '../golden/recipe.js';
+import { batchUnit } from './recipe.js';
 
 export const FEATURES = 20;
 const CLASSES = 5;
 
 /** A file of tests/golden. @param {string} name */
-export const golden = (name) => new Uint8Array(readFileSync(new URL(`../golden/${name}`, import.meta.url)));
+export const golden = (name) => new Uint8Array(readFileSync(new URL(`../golden/data/${name}`, import.meta.url)));
 
 /** @param {number} n @param {number} seed */
 export function clusters(n, seed) {

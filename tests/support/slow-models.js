@@ -5,7 +5,7 @@
 
 import { Tensor } from '../../js/index.js';
 import { onnxFile } from '../bench/models/onnx_file.js';
-import { batchUnit } from '../golden/recipe.js';
+import { batchUnit } from './recipe.js';
 
 const uniform = (seed, dims, scale = 1) => ({
   type: 'float32',

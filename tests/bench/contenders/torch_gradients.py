@@ -15,7 +15,7 @@ import numpy as np
 import torch
 from torch.nn import functional as F
 
-sys.path.insert(0, str(Path(__file__).parents[2] / "golden"))
+sys.path.insert(0, str(Path(__file__).parents[2] / "golden/scripts"))
 from torch_ops import OPS, average_pool, conv, conv_transpose, gather, pad_op, resize  # noqa: E402
 from torch_recurrent import by_pytorch  # noqa: E402
 from torch_transformer import TRANSFORMER, heads, tokens  # noqa: E402

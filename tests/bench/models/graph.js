@@ -3,7 +3,7 @@
 //   graph.nodes: { op, inputs, outputs, attributes } in order;  graph.weights: name → { type, dims, data };
 //   graph.shapes: value → dims at this batch
 
-import { batchUnit } from '../../golden/recipe.js';
+import { batchUnit } from '../../support/recipe.js';
 import { onnxFile } from './onnx_file.js';
 
 const product = (dims) => dims.reduce((a, b) => a * b, 1);

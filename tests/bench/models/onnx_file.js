@@ -1,7 +1,7 @@
 // Writes ONNX models byte by byte: protobuf messages, and a graph of graph.js as the file that PyTorch would export at
 // opset 17.
 
-import { batchUnit } from '../../golden/recipe.js';
+import { batchUnit } from '../../support/recipe.js';
 
 const encoder = new TextEncoder();
 export const TYPES = { float32: 1, uint8: 2, int8: 3, int32: 6, int64: 7, bool: 9, float16: 10, float64: 11 };

@@ -1,6 +1,6 @@
 // Rows of ai.onnx.ml: what scikit-learn's models, forests and their inputs are made of, and n-grams.
 
-import { batchBits, batchUnit } from '../../golden/recipe.js';
+import { batchBits, batchUnit } from '../../support/recipe.js';
 import { constant, floats, indices, lines } from './inputs.js';
 
 const FEATURES = 32;

@@ -1,6 +1,6 @@
 // Inputs for the rows of the benchmark of operators: numbers made by formula, constants, and shapes of n floats.
 
-import { batchBits, batchUnit } from '../../golden/recipe.js';
+import { batchBits, batchUnit } from '../../support/recipe.js';
 
 export const elements = (dims) => dims.reduce((a, b) => a * b, 1);
 /** Numbers from low to high. */

@@ -9,7 +9,7 @@ import { generateArtifacts, Tensor, TrainingSession, TrainletError } from '../..
 import { root } from '../../../tools/programs.mjs';
 
 const HERE = { worker: false, threads: 1 };
-const mlp = readFileSync(join(root, 'tests/golden/mlp_small.onnx'));
+const mlp = readFileSync(join(root, 'tests/golden/data/mlp_small.onnx'));
 const artifacts = await generateArtifacts(mlp, {
   ...HERE,
   loss: 'cross-entropy',

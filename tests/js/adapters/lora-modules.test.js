@@ -12,7 +12,7 @@ import { root } from '../../../tools/programs.mjs';
 const HERE = { worker: false, threads: 1 };
 const TENSORS = 'adapter_model.safetensors';
 const CONFIG = 'adapter_config.json';
-const FOLDER = join(root, 'tests/golden/lora_attention');
+const FOLDER = join(root, 'tests/golden/data/lora_attention');
 const { lr, weight_decay: weightDecay, models } = JSON.parse(readFileSync(join(FOLDER, 'models.json'), 'utf8'));
 
 /** The numbers of make_lora_attention.py. */

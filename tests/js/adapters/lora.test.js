@@ -19,8 +19,8 @@ import {
 import { root } from '../../../tools/programs.mjs';
 import { gpt } from '../../bench/models/networks.js';
 import { attribute, info, message, tensor } from '../../bench/models/onnx_file.js';
-import { batchOf, configOf, folderOf, prefixOf, runs, sessionOf } from '../../golden/lora_runs.js';
-import { batchTensor } from '../../golden/recipe.js';
+import { batchOf, configOf, folderOf, prefixOf, runs, sessionOf } from '../../support/lora-runs.js';
+import { batchTensor } from '../../support/recipe.js';
 
 const PEFT = 'base_model.model.';
 const HERE = { worker: false, threads: 1 };
@@ -109,7 +109,7 @@ const modelOf = (nodes, weights) =>
     ],
   );
 
-const mlp = readFileSync(join(root, 'tests/golden/mlp_small.onnx'));
+const mlp = readFileSync(join(root, 'tests/golden/data/mlp_small.onnx'));
 const onMlp = (lora, more) =>
   generateArtifacts(mlp, { ...HERE, loss: 'cross-entropy', optimizer: 'sgd', lora, ...more });
 const x = new Tensor(
@@ -203,7 +203,7 @@ test('exclude_modules, too, is a regular expression where it is a text', async (
   await session.release();
 });
 
-const targets = JSON.parse(readFileSync(join(root, 'tests/golden/lora_targets.json'), 'utf8'));
+const targets = JSON.parse(readFileSync(join(root, 'tests/golden/data/lora_targets.json'), 'utf8'));
 for (const [name, rows] of Object.entries(targets))
   test(`${name}: a regular expression chooses the modules that PEFT adapts by it`, async () => {
     for (const { pattern, modules } of rows) {

@@ -10,8 +10,8 @@ import { root } from '../../../tools/programs.mjs';
 
 const HERE = { worker: false, threads: 1 };
 const FILE = 'adapter.onnx_adapter';
-const mlp = readFileSync(join(root, 'tests/golden/mlp_small.onnx'));
-const pythons = readFileSync(join(root, 'tests/golden/lora/python.onnx_adapter'));
+const mlp = readFileSync(join(root, 'tests/golden/data/mlp_small.onnx'));
+const pythons = readFileSync(join(root, 'tests/golden/data/lora/python.onnx_adapter'));
 const sessionOf = async (lora = { r: 2 }) =>
   TrainingSession.create(await generateArtifacts(mlp, { ...HERE, loss: 'cross-entropy', lora }), HERE);
 const valuesOf = async (session) => {

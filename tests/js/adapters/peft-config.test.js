@@ -1,11 +1,11 @@
-// adapter_config.json of PEFT is read as PEFT reads it, or refused by name (tests/golden/make_peft_config.py).
+// adapter_config.json of PEFT is read as PEFT reads it, or refused by name (tests/golden/scripts/make_peft_config.py).
 
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { test } from 'node:test';
 import { isKnown, KEYS, lackingFor, OURS } from '../../../js/adapters/peft-config.js';
 
-const golden = JSON.parse(readFileSync(new URL('../../golden/peft_config.json', import.meta.url), 'utf8'));
+const golden = JSON.parse(readFileSync(new URL('../../golden/data/peft_config.json', import.meta.url), 'utf8'));
 const usual = golden.usual.config;
 
 for (const [name, { config, plain }] of Object.entries(golden))

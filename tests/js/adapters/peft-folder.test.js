@@ -5,7 +5,7 @@ import { test } from 'node:test';
 import { readSafetensors, writeSafetensors } from '../../../js/formats/safetensors.js';
 import { generateArtifacts, Tensor, TrainingSession } from '../../../js/index.js';
 import { info, message, tensor } from '../../bench/models/onnx_file.js';
-import { configOf, folderOf, prefixOf, runs, sessionOf } from '../../golden/lora_runs.js';
+import { configOf, folderOf, prefixOf, runs, sessionOf } from '../../support/lora-runs.js';
 import { golden } from '../../support/clusters.js';
 
 const HERE = { worker: false, threads: 1 };

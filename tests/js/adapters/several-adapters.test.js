@@ -7,10 +7,10 @@ import { test } from 'node:test';
 import { sumOfRank } from '../../../js/adapters/sum.js';
 import { compactArtifacts, generateArtifacts, Tensor, TrainingSession } from '../../../js/index.js';
 import { root } from '../../../tools/programs.mjs';
-import { batchOf, configOf, folderOf, prefixOf, sessionOf } from '../../golden/lora_runs.js';
+import { batchOf, configOf, folderOf, prefixOf, sessionOf } from '../../support/lora-runs.js';
 
 const HERE = { worker: false, threads: 1 };
-const mlp = readFileSync(join(root, 'tests/golden/mlp_small.onnx'));
+const mlp = readFileSync(join(root, 'tests/golden/data/mlp_small.onnx'));
 const artifactsOf = (lora, more) =>
   generateArtifacts(mlp, { ...HERE, loss: 'cross-entropy', optimizer: { type: 'adamw', lr: 0.01 }, lora, ...more });
 const open = (artifacts, options) => TrainingSession.create(artifacts, { ...HERE, ...options });
@@ -197,7 +197,7 @@ test('a sum is w₁ s B₁ A₁ + w₂ s B₂ A₂: exact where the rank has roo
     }
 });
 
-const sums = JSON.parse(readFileSync(join(root, 'tests/golden/lora_sums.json'), 'utf8'));
+const sums = JSON.parse(readFileSync(join(root, 'tests/golden/data/lora_sums.json'), 'utf8'));
 for (const [name, { weights, logits }] of Object.entries(sums))
   test(`${name}: a sum of two of PEFT's adapters answers as PEFT's of combination_type svd`, async () => {
     const [first, last] = [folderOf(name, 'first'), folderOf(name, 'last')];

@@ -6,10 +6,10 @@ import { test } from 'node:test';
 import { countRight } from '../../../js/fit/metrics.js';
 import { generateArtifacts, TrainingSession } from '../../../js/index.js';
 import { onnxFile } from '../../bench/models/onnx_file.js';
-import { artifactOptions, batchFeeds, batchUnit } from '../../golden/recipe.js';
+import { artifactOptions, batchFeeds, batchUnit } from '../../support/recipe.js';
 
 const HERE = { worker: false };
-const golden = (name) => readFileSync(new URL(`../../golden/${name}`, import.meta.url));
+const golden = (name) => readFileSync(new URL(`../../golden/data/${name}`, import.meta.url));
 const recipe = JSON.parse(golden('causal.json'));
 /** Of causal.onnx: (N, T, 17), before the Transpose that its export ends with. */
 const LOGITS = '/head/MatMul_output_0';

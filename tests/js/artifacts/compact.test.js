@@ -11,11 +11,11 @@ import { artifactsIn } from '../../../js/cli/files.js';
 import { compactArtifacts, generateArtifacts, TrainingSession } from '../../../js/index.js';
 import { artifactsOf } from '../../bench/contenders/trainlet.js';
 import { task, taskNames } from '../../bench/tasks.js';
-import { artifactOptions, batchFeeds } from '../../golden/recipe.js';
+import { artifactOptions, batchFeeds } from '../../support/recipe.js';
 import { clusters } from '../../support/clusters.js';
 
 const HERE = { worker: false, threads: 1 };
-const golden = (name) => readFile(new URL(`../../golden/${name}`, import.meta.url));
+const golden = (name) => readFile(new URL(`../../golden/data/${name}`, import.meta.url));
 const CLI = fileURLToPath(new URL('../../../js/cli/index.js', import.meta.url));
 const run = (...args) =>
   new Promise((resolve) => {
@@ -130,7 +130,7 @@ test('what is wrong is one sentence', async () => {
 });
 
 test('on the command line, of a model and of a directory', async () => {
-  const model = fileURLToPath(new URL('../../golden/mlp_small.onnx', import.meta.url));
+  const model = fileURLToPath(new URL('../../golden/data/mlp_small.onnx', import.meta.url));
   const file = (name) => path.join(folder, name);
   const made = ['--loss', 'cross-entropy', '--optimizer', 'sgd', '--lr', '0.1'];
   const [a, b] = [
@@ -170,7 +170,7 @@ async function npy(name, descr, shape, data) {
 }
 
 test('commands take a compact file where they take a directory, with the same bits', async () => {
-  const model = fileURLToPath(new URL('../../golden/mlp_small.onnx', import.meta.url));
+  const model = fileURLToPath(new URL('../../golden/data/mlp_small.onnx', import.meta.url));
   const [dir, one, again] = ['a-dir', 'one.trainlet', 'again.trainlet'].map((name) => path.join(folder, name));
   const { inputs, labels } = clusters(40, 1);
   const data = [
@@ -214,7 +214,7 @@ test('commands take a compact file where they take a directory, with the same bi
 });
 
 test('a place without training is refused in a sentence', async () => {
-  const model = fileURLToPath(new URL('../../golden/mlp_small.onnx', import.meta.url));
+  const model = fileURLToPath(new URL('../../golden/data/mlp_small.onnx', import.meta.url));
   for (const args of [
     ['train', model, '--data', 'mnist'],
     ['eval', model, '--data', 'mnist'],

@@ -9,7 +9,7 @@ import { root } from '../../../tools/programs.mjs';
 import { info, message, node, weight } from '../../bench/models/onnx_file.js';
 
 const HERE = { worker: false, threads: 1 };
-const numbers = JSON.parse(readFileSync(join(root, 'tests/golden/computed.json'), 'utf8'));
+const numbers = JSON.parse(readFileSync(join(root, 'tests/golden/data/computed.json'), 'utf8'));
 const optimizer = { type: 'sgd', lr: numbers.lr };
 
 const float32 = (data, dims) => new Tensor('float32', Float32Array.from(data), dims);
@@ -23,7 +23,7 @@ for (const name of ['words', 'patches'])
   for (const batch of [1, 2])
     test(`${name}, exported with ${batch} example(s): the losses of five steps on three`, async () => {
       const own = numbers[name];
-      const model = readFileSync(join(root, `tests/golden/computed/${name}_${batch}.onnx`));
+      const model = readFileSync(join(root, `tests/golden/data/computed/${name}_${batch}.onnx`));
       const { warnings, ...artifacts } = await generateArtifacts(model, { ...HERE, loss: 'mse', optimizer });
       assert.match(warnings.join('\n'), /was exported with a fixed batch, which is free now/);
       assert.doesNotMatch(warnings.join('\n'), /not trained/);

@@ -18,7 +18,7 @@ import {
   TrainingSession,
 } from '../../../js/index.js';
 import { attribute, info, message, node } from '../../bench/models/onnx_file.js';
-import { batchUnit } from '../../golden/recipe.js';
+import { batchUnit } from '../../support/recipe.js';
 import { golden } from '../../support/clusters.js';
 
 const is = (code, text) => (error) => error.name === 'TrainletError' && error.code === code && text.test(error.message);

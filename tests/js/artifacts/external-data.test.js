@@ -27,7 +27,7 @@ const INLINE = golden('mlp_small.onnx');
 const FIXTURES = {
   'one_file.onnx': { 'one_file.onnx.data': golden('external/one_file.onnx.data') },
   'file_each.onnx': Object.fromEntries(
-    readdirSync(new URL('../../golden/external/', import.meta.url))
+    readdirSync(new URL('../../golden/data/external/', import.meta.url))
       .filter((name) => name.startsWith('fc'))
       .map((name) => [name, golden(`external/${name}`)]),
   ),
@@ -222,7 +222,7 @@ test('offset and length may be missing: the start, and what the dims need', asyn
   assert.deepEqual(await product({ ...at4, location: './w.bin' }), [41, 52, 63]);
 });
 
-const SELF = fileURLToPath(new URL('../../golden/external/one_file.onnx.data', import.meta.url));
+const SELF = fileURLToPath(new URL('../../golden/data/external/one_file.onnx.data', import.meta.url));
 for (const [what, entries, sentence, more] of [
   [
     'no location',

@@ -10,8 +10,8 @@ import { root } from '../../../tools/programs.mjs';
 import { onnxFile } from '../../bench/models/onnx_file.js';
 
 const HERE = { worker: false, threads: 1 };
-const folder = join(root, 'tests/golden/fixed_batch');
-const numbers = JSON.parse(readFileSync(join(root, 'tests/golden/fixed_batch.json'), 'utf8'));
+const folder = join(root, 'tests/golden/data/fixed_batch');
+const numbers = JSON.parse(readFileSync(join(root, 'tests/golden/data/fixed_batch.json'), 'utf8'));
 const optimizer = { type: 'sgd', lr: numbers.lr };
 const made = (file, options) =>
   generateArtifacts(readFileSync(join(folder, file)), { ...HERE, loss: 'mse', optimizer, ...options });

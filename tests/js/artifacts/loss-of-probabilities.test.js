@@ -12,7 +12,7 @@ import { generateArtifacts, Tensor, TrainingSession } from '../../../js/index.js
 import { attribute, info, message, node, tensor } from '../../bench/models/onnx_file.js';
 
 const HERE = { worker: false, threads: 1 };
-const GOLDEN = new URL('../../golden/', import.meta.url);
+const GOLDEN = new URL('../../golden/data/', import.meta.url);
 const CASES = JSON.parse(readFileSync(new URL('probabilities.json', GOLDEN), 'utf8'));
 const CLASSIFIERS = JSON.parse(readFileSync(new URL('ml_training.json', GOLDEN), 'utf8'));
 const LR = 0.5;

@@ -17,18 +17,18 @@ import {
   TrainletError,
 } from '../../../js/index.js';
 import { attribute, info, message, node, tensor } from '../../bench/models/onnx_file.js';
-import { batchUnit } from '../../golden/recipe.js';
+import { batchUnit } from '../../support/recipe.js';
 import { golden } from '../../support/clusters.js';
 import { run } from '../../support/run-cli.js';
 
 const { dims, vocabulary, logits } = JSON.parse(
-  readFileSync(new URL('../../golden/weights.json', import.meta.url), 'utf8'),
+  readFileSync(new URL('../../golden/data/weights.json', import.meta.url), 'utf8'),
 );
 const HERE = { worker: false, threads: 1 };
 const OPTIONS = { ...HERE, loss: { type: 'cross-entropy', axis: -1 }, lora: { r: 2 } };
 const is = (code, message) => (error) =>
   error.name === 'TrainletError' && error.code === code && message.test(error.message);
-const pathOf = (name) => fileURLToPath(new URL(`../../golden/weights/${name}`, import.meta.url));
+const pathOf = (name) => fileURLToPath(new URL(`../../golden/data/weights/${name}`, import.meta.url));
 
 const [count, length] = dims;
 const ids = BigInt64Array.from({ length: count * length }, (_, at) => {

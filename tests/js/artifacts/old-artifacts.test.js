@@ -5,10 +5,10 @@ import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import test from 'node:test';
 import { generateArtifacts, InferenceSession, Tensor, TrainingSession } from '../../../js/index.js';
-import { artifactOptions, batchFeeds } from '../../golden/recipe.js';
+import { artifactOptions, batchFeeds } from '../../support/recipe.js';
 
 const HERE = { worker: false };
-const read = (name) => readFileSync(new URL(`../../golden/${name}`, import.meta.url));
+const read = (name) => readFileSync(new URL(`../../golden/data/${name}`, import.meta.url));
 const recipeOf = (run) => JSON.parse(read(`${run}.json`));
 const losses = JSON.parse(read('engine-losses.json'));
 const artifactsOf = (recipe) => generateArtifacts(read(recipe.model), { ...artifactOptions(recipe), ...HERE });

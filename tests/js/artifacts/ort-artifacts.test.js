@@ -15,7 +15,7 @@ const require = createRequire(import.meta.url);
 const ort = require(path.join(path.dirname(require.resolve('onnxruntime-web')), 'ort.training.wasm.min.js'));
 ort.env.wasm.numThreads = 1;
 
-const folder = new URL('../../golden/ort/mnist_web/', import.meta.url);
+const folder = new URL('../../golden/data/ort/mnist_web/', import.meta.url);
 const bytesOf = (name) => new Uint8Array(readFileSync(new URL(name, folder)));
 const json = (name) => JSON.parse(readFileSync(new URL(name, folder), 'utf8'));
 const LOSS = 'onnx::loss::8';

@@ -7,7 +7,7 @@ import { generateArtifacts } from '../../../js/index.js';
 import { attribute, info, message, node, weight } from '../../bench/models/onnx_file.js';
 
 const golden = (/** @type {string} */ name) =>
-  new Uint8Array(readFileSync(new URL(`../../golden/${name}.onnx`, import.meta.url)));
+  new Uint8Array(readFileSync(new URL(`../../golden/data/${name}.onnx`, import.meta.url)));
 const warnings = async (
   /** @type {Uint8Array} */ model,
   /** @type {'adam' | { type: 'sgd', lr: number, momentum: number }} */ optimizer,

@@ -7,10 +7,10 @@ import test from 'node:test';
 import { mnistFolder } from '../../../js/cli/arrays.js';
 import { generateArtifacts, InferenceSession, parametersOf, Tensor, TrainingSession } from '../../../js/index.js';
 import { info, message, node, onnxFile, weight } from '../../bench/models/onnx_file.js';
-import { batchUnit } from '../../golden/recipe.js';
+import { batchUnit } from '../../support/recipe.js';
 
 const HERE = { worker: false };
-const golden = (name) => new Uint8Array(readFileSync(new URL(`../../golden/${name}`, import.meta.url)));
+const golden = (name) => new Uint8Array(readFileSync(new URL(`../../golden/data/${name}`, import.meta.url)));
 const float = (dims, data) => ({ type: 'float32', dims, data: Float32Array.from(data) });
 const units = (seed, ...dims) =>
   float(
@@ -209,7 +209,7 @@ test('a weight is what a layer reads as one, whatever prepares it; masks, means,
 
 test('of TorchScript, which does not note what is a parameter, names and contents decide, and guesses are told', async () => {
   const read = (name) =>
-    new Uint8Array(readFileSync(new URL(`../../golden/cases/${name}/model.onnx`, import.meta.url)));
+    new Uint8Array(readFileSync(new URL(`../../golden/data/cases/${name}/model.onnx`, import.meta.url)));
   const ask = async (name, options) => {
     const { session, warnings } = await open(read(name), { loss: 'mse', ...options });
     const names = trained(session).filter((at) => !/weight|bias/.test(at));
@@ -230,7 +230,7 @@ test('of TorchScript, which does not note what is a parameter, names and content
 
 test('a model of float16 trains float32 masters and is float16 again in the exported file', async () => {
   const file = new Uint8Array(
-    readFileSync(new URL('../../golden/cases/float16-mlp-dynamo-raw-train/model.onnx', import.meta.url)),
+    readFileSync(new URL('../../golden/data/cases/float16-mlp-dynamo-raw-train/model.onnx', import.meta.url)),
   );
   const { session, warnings } = await open(file, { loss: 'mse', batch: 'free' });
   assert.deepEqual(warnings, []);
@@ -323,7 +323,7 @@ test('where no parameter is a weight, the error says how to train one all the sa
 // ---- what an exporter made one ----
 
 test('each layer of a fresh encoder has its own parameters, under the names of PyTorch; untie: false leaves them one', async () => {
-  const sizes = JSON.parse(readFileSync(new URL('../../golden/encoder.json', import.meta.url), 'utf8'));
+  const sizes = JSON.parse(readFileSync(new URL('../../golden/data/encoder.json', import.meta.url), 'utf8'));
   const options = { loss: 'cross-entropy', optimizer: { type: 'sgd', lr: 0.1 } };
   const tied = await open(golden('encoder.onnx'), { ...options, untie: false });
   const untied = await open(golden('encoder.onnx'), options);

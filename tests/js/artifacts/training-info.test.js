@@ -14,10 +14,10 @@ import test from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { generateArtifacts, InferenceSession, Tensor, TrainingSession } from '../../../js/index.js';
-import { batchBits, batchFeeds, batchUnit } from '../../golden/recipe.js';
+import { batchBits, batchFeeds, batchUnit } from '../../support/recipe.js';
 
 const HERE = { worker: false };
-const golden = new URL('../../golden/', import.meta.url);
+const golden = new URL('../../golden/data/', import.meta.url);
 const folder = new URL('training_info/', golden);
 const json = (name) => JSON.parse(readFileSync(new URL(name, folder), 'utf8'));
 const LOSSES = json('losses.json');

@@ -5,7 +5,7 @@ import { after, before, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { generateArtifacts, InferenceSession, Tensor, TrainingSession } from '../../../js/index.js';
 
-const MODEL = fileURLToPath(new URL('../../golden/mlp_small.onnx', import.meta.url));
+const MODEL = fileURLToPath(new URL('../../golden/data/mlp_small.onnx', import.meta.url));
 const labels = new Tensor('int64', [0, 1]);
 const [input, wrong] = [20, 19].map((width) => new Tensor('float32', new Float32Array(2 * width), [2, width]));
 const good = { inputs: { input }, labels: { labels } };

@@ -10,7 +10,7 @@ import { flatten, mapNames } from '../../../js/base/nested.js';
 import { bind } from '../../../js/base/tensor.js';
 import { generateArtifacts, InferenceSession, Tensor, TrainingSession, TrainletError } from '../../../js/index.js';
 import { info, message, node, weight } from '../../bench/models/onnx_file.js';
-import { batchUnit } from '../../golden/recipe.js';
+import { batchUnit } from '../../support/recipe.js';
 
 const SIZE = 6;
 

@@ -81,7 +81,7 @@ test('wrong usage is one sentence and exit code 2', async () => {
 });
 
 test("a model's files of external data are named, and found relative to it", async () => {
-  const place = fileURLToPath(new URL('../../golden/external/', import.meta.url));
+  const place = fileURLToPath(new URL('../../golden/data/external/', import.meta.url));
   const model = path.join(place, 'one_file.onnx'),
     file = path.relative(process.cwd(), path.join(place, 'one_file.onnx.data'));
   const alone = path.join(folder, 'alone.onnx');
@@ -113,7 +113,7 @@ test('what fails is one sentence and exit code 1', async () => {
   assert.match(stderr, /^trainlet: .*none\.onnx'?\n$/);
 });
 
-const MODEL = fileURLToPath(new URL('../../golden/mlp_small.onnx', import.meta.url));
+const MODEL = fileURLToPath(new URL('../../golden/data/mlp_small.onnx', import.meta.url));
 /**
  * Who wrote the checkpoint of a directory: ONNX Runtime's has an identifier after four bytes.
  * @param {string} directory
@@ -122,7 +122,8 @@ const formatIn = async (directory) =>
   (await readFile(path.join(directory, 'checkpoint'))).toString('latin1', 4, 8) === 'ODTC' ? 'ort' : 'trainlet';
 
 test('inspect tells of each parameter who reads it as what, and whether it trains', async () => {
-  const model = (/** @type {string} */ name) => fileURLToPath(new URL(`../../golden/${name}.onnx`, import.meta.url));
+  const model = (/** @type {string} */ name) =>
+    fileURLToPath(new URL(`../../golden/data/${name}.onnx`, import.meta.url));
   const { code, stdout, stderr } = await run('inspect', model('causal'));
   assert.deepEqual([code, stderr], [0, '']);
   assert.match(stdout, /^parameter +shape +read as +trains$/m);
@@ -587,7 +588,7 @@ test('a checkpoint that could not be saved is told while the training goes on', 
 });
 
 test('artifacts --plan tells the memory of a step, without the files of weights, and writes nothing', async () => {
-  const model = fileURLToPath(new URL('../../golden/external/one_file.onnx', import.meta.url));
+  const model = fileURLToPath(new URL('../../golden/data/external/one_file.onnx', import.meta.url));
   const step = ['--loss', 'cross-entropy', '--plan', 'input=4x20', '--plan', 'labels=4'];
   const { code, stdout, stderr } = await run('artifacts', model, ...step);
   assert.equal(stderr, '');

@@ -13,7 +13,7 @@ import { readArrays } from '../../../js/cli/arrays.js';
 import { info, message, node, tensor } from '../../bench/models/onnx_file.js';
 
 const CLI = fileURLToPath(new URL('../../../js/cli/index.js', import.meta.url));
-const golden = (name) => fileURLToPath(new URL(`../../golden/samples/${name}`, import.meta.url));
+const golden = (name) => fileURLToPath(new URL(`../../golden/data/samples/${name}`, import.meta.url));
 const X = { name: 'x', type: 'float32', dims: ['N', 6] };
 const MORE = { name: 'more', type: 'float32', dims: ['N', 2] };
 const LABELS = { name: 'labels', type: 'int64', dims: ['N'], labels: { classes: 3, axis: 1 } };

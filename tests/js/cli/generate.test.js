@@ -12,8 +12,8 @@ import { run, runIn } from '../../support/run-cli.js';
 const folder = mkdtempSync(path.join(tmpdir(), 'trainlet-generate-'));
 after(() => rmSync(folder, { recursive: true }));
 const at = (name) => path.join(folder, name);
-const golden = JSON.parse(readFileSync(path.join(root, 'tests/golden/generate.json'), 'utf8'));
-const model = (name) => path.join(root, `tests/golden/generate/${name}.onnx`);
+const golden = JSON.parse(readFileSync(path.join(root, 'tests/golden/data/generate.json'), 'utf8'));
+const model = (name) => path.join(root, `tests/golden/data/generate/${name}.onnx`);
 const ok = async (...args) => {
   const { code, stdout, stderr } = await run(...args);
   assert.equal(code, 0, stderr);

@@ -10,7 +10,7 @@ import { fileURLToPath } from 'node:url';
 import { clusters } from '../../support/clusters.js';
 
 const CLI = fileURLToPath(new URL('../../../js/cli/index.js', import.meta.url));
-const MODEL = fileURLToPath(new URL('../../golden/mlp_small.onnx', import.meta.url));
+const MODEL = fileURLToPath(new URL('../../golden/data/mlp_small.onnx', import.meta.url));
 
 let folder = '';
 const at = (name) => path.join(folder, name);

@@ -15,7 +15,7 @@ import { compactArtifacts, generateArtifacts, InferenceSession, Tensor, Training
 import { onnxFile } from '../../bench/models/onnx_file.js';
 import { outputsOf } from '../../support/ml-models.js';
 
-const model = readFileSync('tests/golden/mlp_small.onnx');
+const model = readFileSync('tests/golden/data/mlp_small.onnx');
 const folder = mkdtempSync(join(tmpdir(), 'trainlet-shrink-test-'));
 const at = (name) => join(folder, name);
 const cli = (...args) => {
@@ -79,7 +79,10 @@ describe('trainlet shrink', { skip: !isLinked && 'lld is not here' }, () => {
     await session.release();
     await assert.rejects(generateArtifacts(model, { loss: 'mse', ...here, wasmBinary }), refused('artifacts new'));
     await assert.rejects(InferenceSession.create(model, { ...here, wasmBinary }), refused('reader of ONNX models'));
-    const other = await generateArtifacts(readFileSync('tests/golden/cnn_bn.onnx'), { loss: 'cross-entropy', ...here });
+    const other = await generateArtifacts(readFileSync('tests/golden/data/cnn_bn.onnx'), {
+      loss: 'cross-entropy',
+      ...here,
+    });
     await assert.rejects(TrainingSession.create(other, { ...here, wasmBinary }), {
       code: 'unsupported-op',
       message: /^this build was shrunk for mlp and has no operator .*Conv/,
@@ -153,8 +156,8 @@ describe('trainlet shrink', { skip: !isLinked && 'lld is not here' }, () => {
   });
 
   test('models of scikit-learn answer as on the whole engine: a tree, a Scaler with a LinearClassifier', async () => {
-    const cases = JSON.parse(readFileSync('tests/golden/ml.json', 'utf8'));
-    const fileOf = (name) => `tests/golden/ml/${name}.onnx`;
+    const cases = JSON.parse(readFileSync('tests/golden/data/ml.json', 'utf8'));
+    const fileOf = (name) => `tests/golden/data/ml/${name}.onnx`;
     const names = ['tree', 'logistic_names'];
     const made = cli('shrink', ...names.map(fileOf), '--batch-size', '6', '-o', at('learn'));
     assert.equal(made.status, 0, made.stderr);
@@ -169,10 +172,10 @@ describe('trainlet shrink', { skip: !isLinked && 'lld is not here' }, () => {
   });
 
   test('a language model as PyTorch exports it, whose notes are no sentences', async () => {
-    const { status, stderr } = cli('shrink', 'tests/golden/lora/gpt2.onnx', '-o', at('gpt'));
+    const { status, stderr } = cli('shrink', 'tests/golden/data/lora/gpt2.onnx', '-o', at('gpt'));
     assert.equal(status, 0, stderr);
     const ids = new Tensor('int64', BigInt64Array.from([3, 1, 4, 1, 5], BigInt), [1, 5]);
-    const bytes = readFileSync('tests/golden/lora/gpt2.onnx');
+    const bytes = readFileSync('tests/golden/data/lora/gpt2.onnx');
     const [shrunk, whole] = await Promise.all(
       [{ wasmBinary: readFileSync(join(at('gpt'), 'trainlet.wasm')) }, {}].map(async (options) => {
         const session = await InferenceSession.create(bytes, { ...here, ...options });
@@ -196,7 +199,7 @@ describe('trainlet shrink', { skip: !isLinked && 'lld is not here' }, () => {
   });
 
   test('of the ways to compute the same, those stay that the sizes take', async () => {
-    const net = readFileSync('tests/golden/w2.onnx'); // 3×3 convolutions of 1 and 8 channels, 28×28
+    const net = readFileSync('tests/golden/data/w2.onnx'); // 3×3 convolutions of 1 and 8 channels, 28×28
     const options = { loss: 'cross-entropy', ...here };
     const file = await compactArtifacts(await generateArtifacts(net, options), here);
     writeFileSync(at('w2.trainlet'), file);

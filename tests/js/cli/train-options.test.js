@@ -12,7 +12,7 @@ import { TrainingSession } from '../../../js/index.js';
 import { clusters } from '../../support/clusters.js';
 
 const CLI = fileURLToPath(new URL('../../../js/cli/index.js', import.meta.url));
-const MODEL = fileURLToPath(new URL('../../golden/mlp_small.onnx', import.meta.url));
+const MODEL = fileURLToPath(new URL('../../golden/data/mlp_small.onnx', import.meta.url));
 const run = (...args) =>
   new Promise((resolve) => {
     execFile(process.execPath, [CLI, ...args], (error, stdout, stderr) =>

@@ -18,7 +18,7 @@ import { TrainingSession } from '../../../js/index.js';
 import { clusters } from '../../support/clusters.js';
 
 const CLI = fileURLToPath(new URL('../../../js/cli/index.js', import.meta.url));
-const MODEL = fileURLToPath(new URL('../../golden/mlp_small.onnx', import.meta.url));
+const MODEL = fileURLToPath(new URL('../../golden/data/mlp_small.onnx', import.meta.url));
 const FILES = ['checkpoint', 'eval_model.onnx', 'optimizer_model.onnx', 'training_model.onnx'];
 const ENDLESS = ['--epochs', '1000000'];
 const posix = { skip: process.platform === 'win32' };

@@ -247,7 +247,7 @@ test('cut short in the middle of an epoch and continued in another session: the 
 });
 
 test('features of frozen layers are not kept where examples change', async () => {
-  const small = new Uint8Array(await readFile(new URL('../../golden/mlp_small.onnx', import.meta.url)));
+  const small = new Uint8Array(await readFile(new URL('../../golden/data/mlp_small.onnx', import.meta.url)));
   const made = await generateArtifacts(small, { loss: 'cross-entropy', frozen: ['fc1.*'] });
   const x = new Tensor(
     'float32',

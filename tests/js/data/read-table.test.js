@@ -1,4 +1,7 @@
-/** Tables: awkward CSV held to what pandas and scikit-learn read (tests/golden/make_table.py), and what is refused. */
+/**
+ * Tables: awkward CSV held to what pandas and scikit-learn read (tests/golden/scripts/make_table.py), and what is
+ * refused.
+ */
 
 import assert from 'node:assert/strict';
 import { readFile, rm, writeFile } from 'node:fs/promises';
@@ -8,7 +11,7 @@ import { test } from 'node:test';
 import { pathToFileURL } from 'node:url';
 import { readTable } from '../../../js/index.js';
 
-const golden = JSON.parse(await readFile(new URL('../../golden/table.json', import.meta.url), 'utf8'));
+const golden = JSON.parse(await readFile(new URL('../../golden/data/table.json', import.meta.url), 'utf8'));
 /** Options of the cases in which pandas was told, too. */
 const TOLD = {
   'more texts for missing cells': { naValues: ['-', 'unknown'] },

@@ -10,10 +10,10 @@ import { test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import * as trainlet from '../../../js/index.js';
-import { bitsOf } from '../../golden/bits.js';
-import { artifactOptions, batchFeeds } from '../../golden/recipe.js';
+import { bitsOf } from '../../support/bits.js';
+import { artifactOptions, batchFeeds } from '../../support/recipe.js';
 
-const golden = (name) => readFileSync(new URL(`../../golden/${name}`, import.meta.url));
+const golden = (name) => readFileSync(new URL(`../../golden/data/${name}`, import.meta.url));
 const json = (name) => JSON.parse(golden(name));
 const [losses, hashes] = [json('engine-losses.json'), json('engine-weights.json')];
 const w2 = json('w2.json');
@@ -46,9 +46,9 @@ async function runInNode(code) {
 const PROGRAM = `
   import { readFileSync } from 'node:fs';
   import { generateArtifacts, TrainingSession } from '../../../js/index.js';
-  import { artifactOptions, batchFeeds } from '../../golden/recipe.js';
-  const recipe = JSON.parse(readFileSync('../../golden/w2.json'));
-  const artifacts = await generateArtifacts(readFileSync('../../golden/w2.onnx'), artifactOptions(recipe));
+  import { artifactOptions, batchFeeds } from '../../support/recipe.js';
+  const recipe = JSON.parse(readFileSync('../../golden/data/w2.json'));
+  const artifacts = await generateArtifacts(readFileSync('../../golden/data/w2.onnx'), artifactOptions(recipe));
   const session = await TrainingSession.create(artifacts, { threads: 3, worker: WORKER });
   for (let i = 0; i < 5; i++) await session.step(batchFeeds(recipe, i));`;
 
@@ -139,7 +139,7 @@ test('a file without threads computes alone, whatever is asked for', async () =>
 
 const SPIDERMONKEY = `
   import { readFileSync } from 'node:fs';
-  import { bitsOf } from '../../golden/bits.js';
+  import { bitsOf } from '../../support/bits.js';
   const { instantiate } = WebAssembly;
   let asked = 0;
   WebAssembly.instantiate = async (...args) => {
@@ -147,7 +147,7 @@ const SPIDERMONKEY = `
     return { exports: { ...exports, abi_spidermonkey: () => { asked++; exports.abi_spidermonkey(); } } };
   };
   const trainlet = await import('../../../js/index.js');
-  const bits = await bitsOf(trainlet, JSON.parse(readFileSync('../../golden/w2.json')), readFileSync('../../golden/w2.onnx'), { threads: 1, worker: false, reproducible: true });
+  const bits = await bitsOf(trainlet, JSON.parse(readFileSync('../../golden/data/w2.json')), readFileSync('../../golden/data/w2.onnx'), { threads: 1, worker: false, reproducible: true });
   console.log(JSON.stringify({ asked: asked > 0, bits }));`;
 
 test("tiles for Firefox's compiler are asked for where its class is, and there alone; the bits are the same", async () => {

@@ -13,7 +13,7 @@ const SESSIONS = Number(process.env.DEATHS ?? 12); // more on demand
 const PROGRAM = `
   import { generateArtifacts, TrainingSession } from '../../../js/index.js';
   import { labelsFor, slowFeeds, slowInput, slowModel } from '../../support/slow-models.js';
-  import { batchUnit } from '../../golden/recipe.js';
+  import { batchUnit } from '../../support/recipe.js';
 
   let drawn = 0;
   const draw = (n) => Math.floor(n * batchUnit(7, drawn++));

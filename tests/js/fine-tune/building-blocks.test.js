@@ -1,4 +1,4 @@
-// What fine-tuning is made of, each held to twenty steps of it in PyTorch (tests/golden/make_tuning.py).
+// What fine-tuning is made of, each held to twenty steps of it in PyTorch (tests/golden/scripts/make_tuning.py).
 
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
@@ -7,9 +7,9 @@ import path from 'node:path';
 import test from 'node:test';
 import { Plateau } from '../../../js/fit/schedule.js';
 import { compactArtifacts, generateArtifacts, Tensor, TrainingSession } from '../../../js/index.js';
-import { batchTensor, batchUnit } from '../../golden/recipe.js';
+import { batchTensor, batchUnit } from '../../support/recipe.js';
 
-const golden = new URL('../../golden/', import.meta.url);
+const golden = new URL('../../golden/data/', import.meta.url);
 const { steps: STEPS, runs, plateaus } = JSON.parse(readFileSync(new URL('tuning.json', golden), 'utf8'));
 const HERE = { worker: false, threads: 1 };
 

@@ -19,7 +19,7 @@ const data = { inputs: { input: row(9) }, labels: { target: row(3) } };
 test('a fit that diverges keeps the versions from before', async (t) => {
   const directory = await mkdtemp(path.join(tmpdir(), 'trainlet-diverged-'));
   t.after(() => rm(directory, { recursive: true }));
-  const model = await readFile(new URL('../../golden/regression.onnx', import.meta.url));
+  const model = await readFile(new URL('../../golden/data/regression.onnx', import.meta.url));
   const artifacts = await generateArtifacts(model, { ...HERE, loss: 'mse', optimizer: { type: 'sgd', lr: 0.01 } });
   const store = await CheckpointStore.open({ directory, keep: 1 });
   const options = { epochs: 6, batchSize: 4, schedule: (step) => (step < 6 ? 0.01 : 100), shuffle: false };

@@ -271,7 +271,7 @@ test('a label that is no class drops the gradients that were being added up, and
 });
 
 test("ONNX Runtime's own artifacts: labels are checked, and the mean does not depend on the batch size", async () => {
-  const folder = new URL('../../golden/ort/mnist_web/', import.meta.url);
+  const folder = new URL('../../golden/data/ort/mnist_web/', import.meta.url);
   const bytes = (name) => new Uint8Array(readFileSync(new URL(name, folder)));
   const session = await TrainingSession.create(
     {

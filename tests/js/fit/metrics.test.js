@@ -1,4 +1,4 @@
-// Metrics by name, held to scikit-learn's (tests/golden/make_metrics.py), and metrics of one's own.
+// Metrics by name, held to scikit-learn's (tests/golden/scripts/make_metrics.py), and metrics of one's own.
 
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
@@ -6,9 +6,9 @@ import test from 'node:test';
 import { measureNamed } from '../../../js/fit/measures.js';
 import { countRight, isHigherBetter } from '../../../js/fit/metrics.js';
 import { generateArtifacts, Tensor, TrainingSession } from '../../../js/index.js';
-import { batchTensor, batchUnit } from '../../golden/recipe.js';
+import { batchTensor, batchUnit } from '../../support/recipe.js';
 
-const golden = new URL('../../golden/', import.meta.url);
+const golden = new URL('../../golden/data/', import.meta.url);
 const wanted = JSON.parse(readFileSync(new URL('metrics.json', golden), 'utf8'));
 const { n: N, classes: C } = wanted;
 const HERE = { worker: false, threads: 1 };

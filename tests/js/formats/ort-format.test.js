@@ -12,7 +12,7 @@ import { randomFeeds } from '../../../js/cli/bench.js';
 import { ortFormatOf } from '../../../js/formats/ort-model.js';
 import * as trainlet from '../../../js/index.js';
 import { info, message, node, weight } from '../../bench/models/onnx_file.js';
-import { artifactOptions, batchFeeds } from '../../golden/recipe.js';
+import { artifactOptions, batchFeeds } from '../../support/recipe.js';
 
 const { generateArtifacts, TrainingSession } = trainlet;
 const require = createRequire(import.meta.url);
@@ -26,7 +26,7 @@ const runtime = (name, file) => {
 const trains = runtime('onnxruntime-web', 'ort.training.wasm.min.js');
 const newest = runtime('onnxruntime-web-1.30', 'ort.wasm.min.js');
 
-const golden = new URL('../../golden/', import.meta.url);
+const golden = new URL('../../golden/data/', import.meta.url);
 const recipeOf = (name) => JSON.parse(readFileSync(new URL(`${name}.json`, golden), 'utf8'));
 const modelOf = (name) => new Uint8Array(readFileSync(new URL(recipeOf(name).model ?? `${name}.onnx`, golden)));
 const near = (a, b, what) =>

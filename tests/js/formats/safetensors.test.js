@@ -1,5 +1,5 @@
 // Files of safetensors beside Hugging Face's own reader and writer, and numbers of 16 bits beside PyTorch's
-// (tests/golden/make_safetensors.py).
+// (tests/golden/scripts/make_safetensors.py).
 
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
@@ -13,7 +13,7 @@ import {
   writeSafetensors,
 } from '../../../js/formats/safetensors.js';
 
-const golden = JSON.parse(readFileSync(new URL('../../golden/safetensors.json', import.meta.url), 'utf8'));
+const golden = JSON.parse(readFileSync(new URL('../../golden/data/safetensors.json', import.meta.url), 'utf8'));
 const read = (bytes) => readSafetensors(bytes, 'file');
 const bytesOf = (text) => new Uint8Array(Buffer.from(text, 'base64'));
 const ranges = (bytes) => ({ bytes: bytes.length, read: async (at, count) => bytes.slice(at, at + count) });

@@ -1,4 +1,7 @@
-/** Tensors of sounds: torchaudio's numbers (tests/golden/make_audio.py), those of ONNX's operators, and what is refused. */
+/**
+ * Tensors of sounds: torchaudio's numbers (tests/golden/scripts/make_audio.py), those of ONNX's operators, and what is
+ * refused.
+ */
 
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
@@ -12,7 +15,7 @@ const require = createRequire(import.meta.url);
 const ort = require(path.join(path.dirname(require.resolve('onnxruntime-web')), 'ort.training.wasm.min.js'));
 ort.env.wasm.numThreads = 1;
 
-const golden = JSON.parse(readFileSync(new URL('../../golden/samples/audio.json', import.meta.url), 'utf8'));
+const golden = JSON.parse(readFileSync(new URL('../../golden/data/samples/audio.json', import.meta.url), 'utf8'));
 
 /** The formula of make_audio.py. @param {number} count @param {number} rate */
 const sound = (count, rate) =>

@@ -1,4 +1,6 @@
-/** Tensors of pictures: the numbers of Pillow and torchvision (tests/golden/make_images.py), and what is refused. */
+/**
+ * Tensors of pictures: the numbers of Pillow and torchvision (tests/golden/scripts/make_images.py), and what is refused.
+ */
 
 import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
@@ -6,7 +8,7 @@ import { readFileSync } from 'node:fs';
 import { test } from 'node:test';
 import { Tensor } from '../../../js/index.js';
 
-const golden = JSON.parse(readFileSync(new URL('../../golden/samples/images.json', import.meta.url), 'utf8'));
+const golden = JSON.parse(readFileSync(new URL('../../golden/data/samples/images.json', import.meta.url), 'utf8'));
 
 /** As ImageData has it, by the formula of make_images.py. */
 function picture(width, height, alpha = 255) {

@@ -1,6 +1,6 @@
 /**
- * Small models of today's exporters that once came out wrong (tests/golden/cases/README.md): outputs and losses are
- * those of PyTorch, Keras and scikit-learn.
+ * Small models of today's exporters that once came out wrong (tests/golden/data/cases/README.md): outputs and losses
+ * are those of PyTorch, Keras and scikit-learn.
  */
 
 import assert from 'node:assert/strict';
@@ -11,7 +11,7 @@ import { generateArtifacts, InferenceSession, Tensor, TrainingSession } from '..
 import { root } from '../../../tools/programs.mjs';
 
 const HERE = { worker: false, threads: 1 };
-const folder = join(root, 'tests/golden/cases');
+const folder = join(root, 'tests/golden/data/cases');
 const names = readdirSync(folder).filter((name) => existsSync(join(folder, name, 'case.json')));
 
 /** A tensor of a note: `data` holds base64 of little-endian bytes, or the values. */

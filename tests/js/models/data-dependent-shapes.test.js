@@ -1,4 +1,4 @@
-/** Training where sizes depend on what is fed; losses of such models are among tests/golden/cases (sizes-*). */
+/** Training where sizes depend on what is fed; losses of such models are among tests/golden/data/cases (sizes-*). */
 
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
@@ -16,7 +16,7 @@ function tensorOf({ type, dims, data }) {
 
 /** A session on the model of a case, the feeds of its steps, and PyTorch's numbers. */
 async function opened(name) {
-  const read = (file) => readFileSync(join(root, 'tests/golden/cases', name, file));
+  const read = (file) => readFileSync(join(root, 'tests/golden/data/cases', name, file));
   const { loss, optimizer, steps, want } = JSON.parse(read('case.json').toString());
   const artifacts = await generateArtifacts(new Uint8Array(read('model.onnx')), { ...HERE, loss, optimizer });
   const feeds = steps.map((step) => Object.fromEntries(Object.entries(step).map(([k, v]) => [k, tensorOf(v)])));

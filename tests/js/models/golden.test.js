@@ -6,9 +6,9 @@ import { readdirSync, readFileSync } from 'node:fs';
 import test from 'node:test';
 import { generateArtifacts, InferenceSession, TrainingSession } from '../../../js/index.js';
 import { mlp } from '../../bench/models/networks.js';
-import { artifactOptions, batchFeeds, batchUnit } from '../../golden/recipe.js';
+import { artifactOptions, batchFeeds, batchUnit } from '../../support/recipe.js';
 
-const golden = new URL('../../golden/', import.meta.url);
+const golden = new URL('../../golden/data/', import.meta.url);
 const readJson = (name) => JSON.parse(readFileSync(new URL(name, golden), 'utf8'));
 const literals = readJson('engine-losses.json');
 const runs = readdirSync(golden)

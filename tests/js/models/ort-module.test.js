@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { generateArtifacts, InferenceSession, Tensor, TrainingSession } from '../../../js/index.js';
-import { batchBits } from '../../golden/recipe.js';
+import { batchBits } from '../../support/recipe.js';
 import { golden } from '../../support/clusters.js';
 
 const HERE = { reproducible: true, threads: 1 };

@@ -8,7 +8,7 @@ import { createRequire } from 'node:module';
 import path from 'node:path';
 import { test } from 'node:test';
 import { generateArtifacts, InferenceSession, Tensor, TrainingSession } from '../../../js/index.js';
-import { batchTensor } from '../../golden/recipe.js';
+import { batchTensor } from '../../support/recipe.js';
 import { MODELS, shipped } from '../../support/real-models.js';
 
 const require = createRequire(import.meta.url);

@@ -13,7 +13,7 @@ import { casesIn, runCases } from '../../onnx/cases.js';
 import { namesOf, outerNamesOf, renamed, withGraphFields } from '../../support/onnx-names.js';
 
 const HERE = { worker: false, threads: 1, reproducible: true };
-const golden = (name) => new Uint8Array(readFileSync(new URL(`../../golden/${name}`, import.meta.url)));
+const golden = (name) => new Uint8Array(readFileSync(new URL(`../../golden/data/${name}`, import.meta.url)));
 
 /** Those in the artifacts that the model does not have. */
 function madeNames(model, { trainModel, evalModel }) {

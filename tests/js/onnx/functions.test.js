@@ -9,11 +9,11 @@ import { createRequire } from 'node:module';
 import test from 'node:test';
 import { generateArtifacts, InferenceSession, Tensor, TrainingSession } from '../../../js/index.js';
 import { attribute, info, message } from '../../bench/models/onnx_file.js';
-import { batchBits, batchUnit } from '../../golden/recipe.js';
+import { batchBits, batchUnit } from '../../support/recipe.js';
 
 const HERE = { worker: false };
 const ort = createRequire(import.meta.url)('onnxruntime-web');
-const golden = (name) => readFileSync(new URL(`../../golden/${name}`, import.meta.url));
+const golden = (name) => readFileSync(new URL(`../../golden/data/${name}`, import.meta.url));
 const X = Float32Array.from({ length: 9 * 6 }, (_, i) => batchUnit(3, i) * 4 - 2);
 const feeds = { x: new Tensor('float32', X, [9, 6]) };
 const labels = {

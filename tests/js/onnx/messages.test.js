@@ -131,7 +131,7 @@ test('so does what a run refuses', async () => {
 });
 
 test('a model that never had a Dropout is not told of one', async () => {
-  const file = new Uint8Array(readFileSync(new URL('../../golden/conv_dynamo.onnx', import.meta.url)));
+  const file = new Uint8Array(readFileSync(new URL('../../golden/data/conv_dynamo.onnx', import.meta.url)));
   const { warnings } = await generateArtifacts(file, { ...HERE, batch: 'fixed', loss: 'cross-entropy' });
   assert.match(warnings.join('\n'), /folded BatchNormalization/);
   assert.doesNotMatch(warnings.join('\n'), /Dropout/);

@@ -9,7 +9,7 @@ import { generateArtifacts, InferenceSession, Tensor, TrainingSession } from '..
 
 const ort = createRequire(import.meta.url)('onnxruntime-web');
 ort.env.wasm.numThreads = 1;
-const golden = (name) => new Uint8Array(readFileSync(new URL(`../../golden/${name}.onnx`, import.meta.url)));
+const golden = (name) => new Uint8Array(readFileSync(new URL(`../../golden/data/${name}.onnx`, import.meta.url)));
 const read = (name) => golden(`subgraphs/${name}`);
 const HERE = { worker: false };
 const x = new Tensor('float32', Float32Array.of(1, 2, 3, 4, 5, 6), [2, 3]);

@@ -1,6 +1,6 @@
 /**
- * 51 usual einsum equations (tests/golden/einsum.json) with only the batch, or all dims of their inputs, free: losses of
- * training as in PyTorch.
+ * 51 usual einsum equations (tests/golden/data/einsum.json) with only the batch, or all dims of their inputs, free: losses
+ * of training as in PyTorch.
  */
 
 import assert from 'node:assert/strict';
@@ -8,10 +8,10 @@ import { readFileSync } from 'node:fs';
 import { test } from 'node:test';
 import { generateArtifacts, InferenceSession, Tensor, TrainingSession } from '../../../js/index.js';
 import { onnxFile } from '../../bench/models/onnx_file.js';
-import { batchUnit } from '../../golden/recipe.js';
+import { batchUnit } from '../../support/recipe.js';
 
 const HERE = { worker: false, threads: 1 };
-const golden = JSON.parse(readFileSync(new URL('../../golden/einsum.json', import.meta.url), 'utf8'));
+const golden = JSON.parse(readFileSync(new URL('../../golden/data/einsum.json', import.meta.url), 'utf8'));
 
 /** One name a dim: its letter; an ellipsis has two. */
 const lettersOf = (term) => [...term.replace('...', 'αβ')];

@@ -7,7 +7,7 @@ import assert from 'node:assert/strict';
 import test from 'node:test';
 import { InferenceSession, Tensor } from '../../../js/index.js';
 import { attribute, info, message, TYPES, tensor } from '../../bench/models/onnx_file.js';
-import { batchUnit } from '../../golden/recipe.js';
+import { batchUnit } from '../../support/recipe.js';
 
 const f = Math.fround;
 const ALPHA = f(0.3);

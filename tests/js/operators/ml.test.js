@@ -9,10 +9,10 @@ import { createRequire } from 'node:module';
 import { test } from 'node:test';
 import { generateArtifacts, InferenceSession, Tensor, TrainingSession, TrainletError } from '../../../js/index.js';
 import { attribute, info, message, node } from '../../bench/models/onnx_file.js';
-import { batchUnit } from '../../golden/recipe.js';
+import { batchUnit } from '../../support/recipe.js';
 import { checkModel, outputsOf } from '../../support/ml-models.js';
 
-const GOLDEN = new URL('../../golden/', import.meta.url);
+const GOLDEN = new URL('../../golden/data/', import.meta.url);
 const CASES = JSON.parse(readFileSync(new URL('ml.json', GOLDEN), 'utf8'));
 const HERE = { worker: false };
 const [FLOAT, INT64, STRING] = [1, 7, 8];

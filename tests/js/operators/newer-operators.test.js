@@ -9,7 +9,7 @@ import path from 'node:path';
 import test from 'node:test';
 import { InferenceSession, Tensor } from '../../../js/index.js';
 import { attribute, info, message, TYPES, tensor } from '../../bench/models/onnx_file.js';
-import { batchBits, batchUnit } from '../../golden/recipe.js';
+import { batchBits, batchUnit } from '../../support/recipe.js';
 
 const require = createRequire(import.meta.url);
 const ort = require(path.join(path.dirname(require.resolve('onnxruntime-web')), 'ort.training.wasm.min.js'));

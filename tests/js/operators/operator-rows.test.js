@@ -14,7 +14,7 @@ import { differentiable, gradientRows, WITHOUT_GRADIENT_ROWS, WITHOUT_GRADIENTS 
 import { compared, disagrees, librariesOf } from '../../bench/operator_measure.js';
 import { ROWS, WITHOUT_ROWS } from '../../bench/operator_rows.js';
 import { pageWith } from '../../bench/operator_table.js';
-import { batchBits, batchUnit } from '../../golden/recipe.js';
+import { batchBits, batchUnit } from '../../support/recipe.js';
 
 const require = createRequire(import.meta.url);
 const ort = require(path.join(path.dirname(require.resolve('onnxruntime-web')), 'ort.training.wasm.min.js'));

@@ -10,7 +10,7 @@ import path from 'node:path';
 import test from 'node:test';
 import { generateArtifacts, InferenceSession, Tensor, TrainingSession } from '../../../js/index.js';
 import { attribute, info, message, tensor } from '../../bench/models/onnx_file.js';
-import { batchBits, batchUnit } from '../../golden/recipe.js';
+import { batchBits, batchUnit } from '../../support/recipe.js';
 
 const HERE = { worker: false };
 const require = createRequire(import.meta.url);
@@ -101,7 +101,7 @@ test('FakeQuant is what it is in onnxruntime-web, and its gradient stops where i
 });
 
 test('a network trained with fake_quantize is exported with its integers, which onnxruntime-web runs', async () => {
-  const model = readFileSync(new URL('../../golden/quantized.onnx', import.meta.url)),
+  const model = readFileSync(new URL('../../golden/data/quantized.onnx', import.meta.url)),
     feeds = { input: floats([12, 6], units(3, 72, -1, 1)) };
   const session = await TrainingSession.create(
     await generateArtifacts(model, { ...HERE, loss: 'cross-entropy', optimizer: { type: 'sgd', lr: 0.5 } }),
@@ -180,7 +180,7 @@ test('MatMulNBits is what it is in onnxruntime-web; what comes before it trains,
   assertClose(await run(exported, x), await theirs(exported, x));
 });
 
-const QUANTIZED = JSON.parse(readFileSync(new URL('../../golden/quantized_layers.json', import.meta.url), 'utf8'));
+const QUANTIZED = JSON.parse(readFileSync(new URL('../../golden/data/quantized_layers.json', import.meta.url), 'utf8'));
 /** ONNX Runtime's LSTM rounds x and h to 8 bits; with these weights it is at most so far from the one that does not. */
 const ROUNDED = 0.0025;
 

@@ -172,7 +172,7 @@ test('Cast writes numbers that read back, and reads what ONNX Runtime reads', as
 
 test('strings that a Loop makes outlive it', async () => {
   const session = await InferenceSession.create(
-    readFileSync(new URL('../../golden/subgraphs/fed_texts.onnx', import.meta.url)),
+    readFileSync(new URL('../../golden/data/subgraphs/fed_texts.onnx', import.meta.url)),
     HERE,
   );
   for (const n of [1, 300, 7]) {

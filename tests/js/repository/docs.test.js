@@ -194,7 +194,7 @@ test('what is not there is found missing', () => {
     'src/nothing/NAME.c',
     'nothing.def',
     'node_nothing',
-    'python3 tests/golden/nothing.py',
+    'python3 tests/golden/scripts/nothing.py',
   ])
     assert.equal(complaints(wrong).length, 1, wrong);
 });

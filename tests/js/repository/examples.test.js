@@ -1,11 +1,14 @@
-/** The programs of examples/ do what the same programs do in PyTorch (tests/golden/make_examples.py), for 20 steps. */
+/**
+ * The programs of examples/ do what the same programs do in PyTorch (tests/golden/scripts/make_examples.py), for 20
+ * steps.
+ */
 
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { before, test } from 'node:test';
 import { buildDist } from '../../../tools/dist.mjs';
 
-const wanted = JSON.parse(readFileSync(new URL('../../golden/examples.json', import.meta.url), 'utf8'));
+const wanted = JSON.parse(readFileSync(new URL('../../golden/data/examples.json', import.meta.url), 'utf8'));
 
 before(buildDist); // the examples import the package by its name
 

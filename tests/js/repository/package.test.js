@@ -10,7 +10,7 @@ import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { installPacked } from '../../packed.js';
 
-const MODEL = fileURLToPath(new URL('../../golden/mlp_small.onnx', import.meta.url));
+const MODEL = fileURLToPath(new URL('../../golden/data/mlp_small.onnx', import.meta.url));
 const execute = promisify(execFile);
 
 let stranger;

@@ -9,7 +9,7 @@ import path from 'node:path';
 import { after, before, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { info, message, node, tensor } from '../../bench/models/onnx_file.js';
-import { batchUnit } from '../../golden/recipe.js';
+import { batchUnit } from '../../support/recipe.js';
 import { installPacked } from '../../packed.js';
 
 const ROOT = fileURLToPath(new URL('../../..', import.meta.url));

@@ -11,7 +11,7 @@ import { promisify } from 'node:util';
 import { readTable } from '../../../js/index.js';
 import { buildDist } from '../../../tools/dist.mjs';
 import { attribute, info, message, node, weight } from '../../bench/models/onnx_file.js';
-import { batchUnit } from '../../golden/recipe.js';
+import { batchUnit } from '../../support/recipe.js';
 
 const ROOT = fileURLToPath(new URL('../../..', import.meta.url));
 const page = await readFile(path.join(ROOT, 'docs/guides/tables.md'), 'utf8');

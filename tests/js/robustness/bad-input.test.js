@@ -4,7 +4,7 @@ import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { generateArtifacts, InferenceSession, Tensor, TrainingSession, TrainletError } from '../../../js/index.js';
 import { attribute, info, message, node } from '../../bench/models/onnx_file.js';
-import { batchBits } from '../../golden/recipe.js';
+import { batchBits } from '../../support/recipe.js';
 import { clusters, golden } from '../../support/clusters.js';
 
 const MODEL = golden('mlp_small.onnx');

@@ -9,8 +9,8 @@ import { fileURLToPath } from 'node:url';
 import { inspect } from 'node:util';
 import { generateArtifacts, Tensor, TrainingSession } from '../../../js/index.js';
 
-const MODEL = fileURLToPath(new URL('../../golden/mlp_small.onnx', import.meta.url));
-const EXTERNAL = fileURLToPath(new URL('../../golden/external/one_file.onnx', import.meta.url));
+const MODEL = fileURLToPath(new URL('../../golden/data/mlp_small.onnx', import.meta.url));
+const EXTERNAL = fileURLToPath(new URL('../../golden/data/external/one_file.onnx', import.meta.url));
 
 /** @type {import('../../../js/types.js').Artifacts} */
 let artifacts;

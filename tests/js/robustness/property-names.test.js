@@ -201,7 +201,7 @@ test('a text that is not UTF-8 or has a zero byte is refused, wherever it stands
       message: /^a text of the ONNX model is not UTF-8/,
     });
   }
-  const directory = new URL('../../golden/ort/ort_testdata_ortformat/', import.meta.url);
+  const directory = new URL('../../golden/data/ort/ort_testdata_ortformat/', import.meta.url);
   const [train, checkpoint] = await Promise.all(
     ['training_model.ort', 'checkpoint'].map((name) => readFile(new URL(name, directory))),
   );

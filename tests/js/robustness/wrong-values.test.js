@@ -16,7 +16,7 @@ const folder = here('../../../js/types/');
 const types = (await Promise.all((await readdir(folder)).map((name) => readFile(new URL(name, folder), 'utf8')))).join(
   '',
 );
-const model = new Uint8Array(await readFile(here('../../golden/mlp_small.onnx')));
+const model = new Uint8Array(await readFile(here('../../golden/data/mlp_small.onnx')));
 const directory = await mkdtemp(path.join(tmpdir(), 'trainlet-wrong-'));
 process.chdir(directory); // a string is a folder's name to some
 after(() => rm(directory, { recursive: true }));

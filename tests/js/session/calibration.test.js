@@ -8,7 +8,7 @@ import { calibrationError, temperatureOf, thresholdOf } from '../../../js/sessio
 import { clusters, golden } from '../../support/clusters.js';
 
 const HERE = { worker: false, threads: 1 };
-const sets = JSON.parse(readFileSync(new URL('../../golden/calibration.json', import.meta.url), 'utf8'));
+const sets = JSON.parse(readFileSync(new URL('../../golden/data/calibration.json', import.meta.url), 'utf8'));
 const rowsOf = ({ scores, classes, labels }) => labels.map((_, i) => scores.slice(i * classes, (i + 1) * classes));
 const near = (found, wanted) =>
   assert.ok(Math.abs(found - wanted) <= 1e-5 * Math.abs(wanted), `${found}, not ${wanted}`);

@@ -1,5 +1,5 @@
 // More classes in a trained output: what the old ones' scores and state were, they stay; the new ones answer at once,
-// and all train on as in PyTorch (tests/golden/make_extend.py).
+// and all train on as in PyTorch (tests/golden/scripts/make_extend.py).
 
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
@@ -10,8 +10,8 @@ import { root } from '../../../tools/programs.mjs';
 import { attribute, info, message, node, tensor } from '../../bench/models/onnx_file.js';
 
 const HERE = { worker: false, threads: 1 };
-const golden = JSON.parse(readFileSync(join(root, 'tests/golden/extend.json'), 'utf8'));
-const mlp = readFileSync(join(root, 'tests/golden/mlp_small.onnx'));
+const golden = JSON.parse(readFileSync(join(root, 'tests/golden/data/extend.json'), 'utf8'));
+const mlp = readFileSync(join(root, 'tests/golden/data/mlp_small.onnx'));
 const [F, OLD, ALL] = [6, 3, 5];
 
 const noise = (i) => {
@@ -270,7 +270,7 @@ test('scores of each token, by a MatMul without a bias', async (t) => {
 });
 
 test("ONNX Runtime's own artifacts take a class more", async (t) => {
-  const read = (name) => readFileSync(join(root, 'tests/golden/ort/mnist_web', name));
+  const read = (name) => readFileSync(join(root, 'tests/golden/data/ort/mnist_web', name));
   const session = await made(t, {
     trainModel: read('training_model.onnx'),
     evalModel: read('eval_model.onnx'),

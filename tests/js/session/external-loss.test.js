@@ -9,7 +9,7 @@ import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import { generateArtifacts, Tensor, TrainingSession } from '../../../js/index.js';
 import { onnxFile } from '../../bench/models/onnx_file.js';
-import { batchFeeds, batchUnit } from '../../golden/recipe.js';
+import { batchFeeds, batchUnit } from '../../support/recipe.js';
 import { golden } from '../../support/clusters.js';
 import { slowInput, slowModel } from '../../support/slow-models.js';
 

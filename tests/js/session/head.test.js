@@ -10,7 +10,7 @@ import { root } from '../../../tools/programs.mjs';
 
 const HERE = { worker: false, threads: 1 };
 const CLASSES = ['circle', 'square', '♥ "heart"'];
-const golden = (name) => readFileSync(join(root, 'tests/golden', name));
+const golden = (name) => readFileSync(join(root, 'tests/golden/data', name));
 const numbers = JSON.parse(golden('head.json'));
 const mlp = golden('mlp_small.onnx');
 

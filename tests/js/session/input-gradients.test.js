@@ -4,9 +4,9 @@ import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import test from 'node:test';
 import { generateArtifacts, InferenceSession, Tensor, TrainingSession } from '../../../js/index.js';
-import { artifactOptions, batchFeeds, batchUnit } from '../../golden/recipe.js';
+import { artifactOptions, batchFeeds, batchUnit } from '../../support/recipe.js';
 
-const golden = new URL('../../golden/', import.meta.url);
+const golden = new URL('../../golden/data/', import.meta.url);
 const readJson = (name) => JSON.parse(readFileSync(new URL(`${name}.json`, golden), 'utf8'));
 const readModel = (name) => new Uint8Array(readFileSync(new URL(`${name}.onnx`, golden)));
 

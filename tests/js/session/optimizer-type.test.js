@@ -13,14 +13,14 @@ import { clusters } from '../../support/clusters.js';
 
 const HERE = { worker: false, threads: 1 };
 const CLI = fileURLToPath(new URL('../../../js/cli/index.js', import.meta.url));
-const golden = async (file) => new Uint8Array(await readFile(new URL(`../../golden/${file}`, import.meta.url)));
+const golden = async (file) => new Uint8Array(await readFile(new URL(`../../golden/data/${file}`, import.meta.url)));
 const run = (...args) =>
   new Promise((resolve) => {
     execFile(process.execPath, [CLI, ...args], (error, stdout, stderr) =>
       resolve({ code: error?.code ?? 0, stdout, stderr }),
     );
   });
-const ORT = fileURLToPath(new URL('../../golden/ort', import.meta.url));
+const ORT = fileURLToPath(new URL('../../golden/data/ort', import.meta.url));
 const OPTIMIZERS = {
   adamw: 'adamw',
   adam: { type: 'adam', weightDecay: 0.01 }, // without, its model is AdamW's

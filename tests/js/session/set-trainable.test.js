@@ -4,9 +4,9 @@ import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import test from 'node:test';
 import { generateArtifacts, TrainingSession } from '../../../js/index.js';
-import { artifactOptions, batchFeeds, batchUnit } from '../../golden/recipe.js';
+import { artifactOptions, batchFeeds, batchUnit } from '../../support/recipe.js';
 
-const golden = new URL('../../golden/', import.meta.url);
+const golden = new URL('../../golden/data/', import.meta.url);
 const read = (name) => JSON.parse(readFileSync(new URL(name, golden), 'utf8'));
 
 async function make(recipe, options) {

@@ -21,7 +21,7 @@ import {
 import { readSource } from '../../../js/sources/source.js';
 
 const HERE = { worker: false, threads: 1 };
-const golden = async (file) => new Uint8Array(await readFile(new URL(`../../golden/${file}`, import.meta.url)));
+const golden = async (file) => new Uint8Array(await readFile(new URL(`../../golden/data/${file}`, import.meta.url)));
 const ORT = 'ort/ort_testdata_ortformat';
 
 let folder = '';

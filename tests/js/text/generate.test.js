@@ -11,8 +11,8 @@ import { root } from '../../../tools/programs.mjs';
 import { attribute, info, message, node, tensor } from '../../bench/models/onnx_file.js';
 
 const HERE = { worker: false, threads: 1 };
-const golden = JSON.parse(readFileSync(join(root, 'tests/golden/generate.json'), 'utf8'));
-const model = (name) => readFileSync(join(root, `tests/golden/generate/${name}.onnx`));
+const golden = JSON.parse(readFileSync(join(root, 'tests/golden/data/generate.json'), 'utf8'));
+const model = (name) => readFileSync(join(root, `tests/golden/data/generate/${name}.onnx`));
 const FORMS = { gpt2: 'gpt2', gpt2_past: 'gpt2', gpt2_merged: 'gpt2', llama_past: 'llama', llama_gqa: 'llama' };
 const NEW = golden.greedy.gpt2[0].ids.length;
 /** Feeds of a whole prompt, with nothing kept before it. */
@@ -236,7 +236,7 @@ test('what is refused says why', async () => {
   );
   await assert.rejects(generate({}, [1]), /wanted a TrainingSession or an InferenceSession/);
   await session.release();
-  const pictures = await InferenceSession.create(readFileSync(join(root, 'tests/golden/mlp_small.onnx')), HERE);
+  const pictures = await InferenceSession.create(readFileSync(join(root, 'tests/golden/data/mlp_small.onnx')), HERE);
   await assert.rejects(generate(pictures, [1]), /wanted a model of token ids, with an input 'input_ids'/);
   await pictures.release();
 });
