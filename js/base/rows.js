@@ -24,12 +24,13 @@ export function rowOf(data, count, i) {
 export const rowsOf = (data, count) => Array.from({ length: count }, (_, i) => rowOf(data, count, i));
 
 /**
- * The rows from `from` up to, not including, `to`: a view.
+ * The rows from `from` up to, not including, `to`: a view, of strings a copy.
  * @param {Numbers} tensor @param {number} from @param {number} to
  */
 export function sliceRows({ type, data, dims }, from, to) {
   const each = data.length / dims[0];
-  return tensorOf(type, data.subarray(from * each, to * each), to - from, dims);
+  const part = Array.isArray(data) ? data.slice(from * each, to * each) : data.subarray(from * each, to * each);
+  return tensorOf(type, part, to - from, dims);
 }
 
 /** A copy of the rows with these numbers, in their order. @param {Numbers} tensor @param {ArrayLike<number>} rows */
@@ -53,10 +54,8 @@ export function copyRows(data, count, rows, target) {
 /** A copy of the rows of all, of one type and with rows of one shape. @param {readonly Numbers[]} tensors */
 export function concatRows(tensors) {
   const [{ type, data, dims }] = tensors;
-  const all = concat(
-    data.constructor,
-    tensors.map((tensor) => tensor.data),
-  );
+  const parts = tensors.map((tensor) => tensor.data);
+  const all = Array.isArray(data) ? parts.flat() : concat(data.constructor, parts);
   return tensorOf(
     type,
     all,

@@ -2,9 +2,9 @@
 
 import { lazy } from '../base/lazy.js';
 import { endProfiling, INSIDE, names, namesIn } from './open.js';
-import { runGraph } from './run.js';
+import { INFERENCE_OPTIONS, runGraph } from './run.js';
 
-/** @import { Feeds, Fetches, FetchStructure, RunOptions } from '../types.js' */
+/** @import { BatchOptions, Feeds, Fetches, FetchStructure, RunOptions } from '../types.js' */
 /** @import { GraphInfo, SessionInfo } from '../engine/protocol.js' */
 /** @import { Client } from '../engine/client.js' */
 
@@ -48,10 +48,14 @@ export class InferenceSession {
     return { ask: this.#client.ask, info: { model: this.#graph } };
   }
 
-  /** @param {Feeds} feeds @param {Fetches | FetchStructure | RunOptions} [fetches] @param {RunOptions} [options] */
+  /**
+   * @param {Feeds} feeds
+   * @param {Fetches | FetchStructure | (RunOptions & BatchOptions)} [fetches]
+   * @param {RunOptions & BatchOptions} [options]
+   */
   async run(feeds, fetches, options) {
     const run = this.#maps?.runWithMaps ?? runGraph;
-    return await run(this.#client.ask, 'model', this.#graph, feeds, fetches, options);
+    return await run(this.#client.ask, 'model', this.#graph, feeds, fetches, options, { keys: INFERENCE_OPTIONS });
   }
 
   async getMemoryPlan() {

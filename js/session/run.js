@@ -3,7 +3,8 @@
  * structure.
  */
 
-import { checkKeys, checkSignal, invalid } from '../base/errors.js';
+import { checkKeys, checkSignal, invalid, TrainletError } from '../base/errors.js';
+import { lazy } from '../base/lazy.js';
 import { looksLikeTensor, mapNames } from '../base/nested.js';
 import { bind, bytesOf, check, checkWhole, pack, Tensor } from '../base/tensor.js';
 
@@ -21,10 +22,12 @@ export const RUN_OPTIONS = /** @type {const} */ ([
   'tag',
   'extra',
 ]);
+/** Options of a run that may go in batches. */
+export const INFERENCE_OPTIONS = /** @type {const} */ ([...RUN_OPTIONS, 'batchSize', 'onProgress']);
 /** Options of a run with a loss. */
 export const STEP_OPTIONS = /** @type {const} */ ([...RUN_OPTIONS, 'inputGradients']);
 export const PREDICT_OPTIONS = /** @type {const} */ ([
-  ...RUN_OPTIONS,
+  ...INFERENCE_OPTIONS,
   'labels',
   'probabilities',
   'threshold',
@@ -39,8 +42,9 @@ const LOOK_MS = 50;
  * @param {Feeds} feeds
  * @param {Fetches | FetchStructure | StepOptions} [fetches] ONNX Runtime lets the options stand here too
  * @param {StepOptions & PredictOptions} [options]
- * @param {{ own?: string[], keys?: readonly string[], unpack?: typeof tensorsOf }} [how] the outputs where none are
- * asked for, undefined: the graph's; the options there are; what makes tensors of what came back
+ * @param {{ own?: string[], keys?: readonly string[], unpack?: typeof tensorsOf, halves?: boolean }} [how] the
+ * outputs where none are asked for, undefined: the graph's; the options there are; what makes tensors of the answer;
+ * true if examples that do not fit into memory run in batches
  * @returns {Promise<any>} tensors by output name, or in the structure of `fetches`
  */
 export async function runGraph(
@@ -50,7 +54,7 @@ export async function runGraph(
   feeds,
   fetches,
   options,
-  { own, keys = RUN_OPTIONS, unpack = tensorsOf } = {},
+  { own, keys = RUN_OPTIONS, unpack = tensorsOf, halves = false } = {},
 ) {
   const alone = isRunOptions(fetches, keys);
   const given = alone ? fetches : options;
@@ -58,12 +62,31 @@ export async function runGraph(
     const { names, arrange } = alone || fetches === undefined ? { ...ALL, names: own } : wantedOf(fetches);
     const gradients = gradientsOf(given);
     const all = gradients.length ? withGradients(names ?? info.outputs.map(({ name }) => name), gradients) : names;
-    const bound = bind(feeds, info.inputs);
-    const packed = ask.take?.(graph, bound) ?? pack(bound);
-    const args = { graph, feeds: packed, fetches: all, inputGradients: gradients };
-    return arrange(unpack(await ask('run', args, [packed.buffer], signal)));
+    const run = async (/** @type {ReturnType<typeof bind>} */ bound) => {
+      const packed = ask.take?.(graph, bound) ?? pack(bound);
+      const args = { graph, feeds: packed, fetches: all, inputGradients: gradients };
+      return await ask('run', args, [packed.buffer], signal);
+    };
+    return arrange(unpack(await inBatches(run, bind(feeds, info.inputs), info, { ...given, signal }, halves)));
   };
   return await withSignal(given, act, keys);
+}
+
+/**
+ * Runs all examples at once, or in batches where they are asked for or all do not fit.
+ * @param {(bound: ReturnType<typeof bind>) => Promise<Outputs>} run @param {ReturnType<typeof bind>} bound
+ * @param {GraphInfo} info @param {PredictOptions} options @param {boolean} halves
+ */
+async function inBatches(run, bound, info, options, halves) {
+  const load = () => lazy(() => import('./batches.js'));
+  if (options.batchSize !== undefined || options.onProgress)
+    return await (await load()).runInBatches(run, bound, info, options);
+  try {
+    return await run(bound);
+  } catch (error) {
+    if (!halves || !(error instanceof TrainletError) || error.code !== 'out-of-memory') throw error;
+    return await (await load()).runInHalves(run, bound, info, options, error);
+  }
 }
 
 /** @param {StepOptions} [options] */

@@ -199,7 +199,7 @@ export class TrainingSession {
    */
   async predict(feeds, fetches, options) {
     const asked = options ?? /** @type {PredictOptions} */ (fetches);
-    const how = { own: this.#info.predict, keys: PREDICT_OPTIONS };
+    const how = { own: this.#info.predict, keys: PREDICT_OPTIONS, halves: true };
     const outputs = await runGraph(this.#lent(asked?.adapter), 'eval', this.#eval(), feeds, fetches, options, how);
     if (![asked?.labels, asked?.probabilities].includes(true)) return outputs;
     const { withLabels } = await lazy(() => import('../data/predicted-labels.js'));

@@ -32,6 +32,28 @@ export interface RunOptions {
   readonly extra?: unknown;
 }
 
+/**
+ * Many examples in batches: an example is a row of each input whose first dim is free, or a fixed number that all
+ * share. The inputs are read as they are needed, so leave them alone until the promise settles; other calls of the
+ * session come between two batches. The last bits of an output may depend on the batch's size.
+ */
+export interface BatchOptions {
+  /**
+   * The most examples that run at once, a whole number from 1; of a model whose batch is fixed, that number, and the
+   * last example fills what is left of the last batch. A batch that does not fit into memory is halved, and so are
+   * those after it. `invalid-argument` where an output has no example a row. Default: all; of `predict` as many as fit.
+   */
+  readonly batchSize?: number;
+  /** Called after each batch. */
+  readonly onProgress?: (progress: RunProgress) => void;
+}
+
+/** The number of examples that are `done`, `of` so many. */
+export interface RunProgress {
+  readonly done: number;
+  readonly of: number;
+}
+
 /** Options of `runTrainStep` and `runEvalStep`. */
 export interface StepOptions extends RunOptions {
   /**
@@ -54,7 +76,7 @@ export interface TrainingSessionOptions extends SessionOptions {
 }
 
 /** Options of `predict`. */
-export interface PredictOptions extends RunOptions {
+export interface PredictOptions extends RunOptions, BatchOptions {
   /**
    * true: also `labels`, the name of the class with the largest score for each example, a Tensor of strings.
    * `invalid-argument` where there are no `classNames`, or the scores are not among what is fetched. Default false.
@@ -168,10 +190,14 @@ export class InferenceSession {
    */
   run<V extends OutputValue = Tensor>(
     feeds: Feeds,
-    fetches?: Fetches | RunOptions,
-    options?: RunOptions,
+    fetches?: Fetches | (RunOptions & BatchOptions),
+    options?: RunOptions & BatchOptions,
   ): Promise<Record<string, V>>;
-  run<const F extends FetchStructure>(feeds: Feeds, fetches: F, options?: RunOptions): Promise<Fetched<F>>;
+  run<const F extends FetchStructure>(
+    feeds: Feeds,
+    fetches: F,
+    options?: RunOptions & BatchOptions,
+  ): Promise<Fetched<F>>;
   /**
    * Ends the worker. Runs and steps that are not done are stopped, and other calls have 0.3 s to be answered, or until
    * the signal fires: all that is not answered is rejected with `released`. Await what you need before. It may be

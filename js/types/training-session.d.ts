@@ -143,7 +143,14 @@ export class TrainingSession {
     data: Dataset,
     options?: EvaluateOptions<M>,
   ): Promise<Record<string, MetricValue<M>>>;
-  /** Runs forward, without labels; gives the model's own outputs, or those named by `fetches`. */
+  /**
+   * Runs forward, without labels; gives the model's own outputs, or those named by `fetches`. Examples that do not fit
+   * into memory at once run in batches.
+   * ```js
+   * const onProgress = ({ done, of }) => console.log(`${done} of ${of}`);
+   * const { scores } = await session.predict({ image: all }, { batchSize: 64, onProgress });
+   * ```
+   */
   predict<V extends Tensor = Tensor>(
     feeds: Feeds,
     options: PredictOptions & { readonly labels: true },

@@ -9,7 +9,7 @@ import type { IMAGE_KEYS } from '../../../js/media/image.js';
 import type { BUDGET_KEYS } from '../../../js/fit/budget.js';
 import type { CACHE_KEYS, CHECKPOINT_KEYS, EARLY_STOPPING_KEYS, EMA_KEYS, FIT_KEYS } from '../../../js/fit/options.js';
 import type { FEATURE_STORE_KEYS } from '../../../js/features/cache.js';
-import type { RUN_OPTIONS, STEP_OPTIONS } from '../../../js/session/run.js';
+import type { INFERENCE_OPTIONS, PREDICT_OPTIONS, RUN_OPTIONS, STEP_OPTIONS } from '../../../js/session/run.js';
 import type { SPLIT_KEYS } from '../../../js/data/split.js';
 import type { TABLE_KEYS } from '../../../js/data/read-table.js';
 import type { GENERATE_KEYS } from '../../../js/text/generate.js';
@@ -19,8 +19,8 @@ import type { STORE_KEYS } from '../../../js/storage/samples.js';
 import type { SCHEDULE_KEYS } from '../../../js/fit/schedule.js';
 import type { ORT_OPTIONS } from '../../../js/session/open.js';
 import type {
-  ArtifactOptions, AudioOptions, AugmentOptions, Budget, CacheFeatures, MelOptions, EngineOptions,
-  FeatureStoreOptions, FitOptions, GenerateOptions, ImageOptions, PackOptions, ParameterGroup, RunOptions, SampleStoreOptions, Schedule,
+  ArtifactOptions, AudioOptions, AugmentOptions, BatchOptions, Budget, CacheFeatures, MelOptions, EngineOptions,
+  FeatureStoreOptions, FitOptions, GenerateOptions, ImageOptions, PackOptions, ParameterGroup, PredictOptions, RunOptions, SampleStoreOptions, Schedule,
   SessionOptions, StepOptions, TableOptions, ValidationSplit,
 } from '../../../js/types.js';
 
@@ -46,6 +46,8 @@ holds<Names<typeof IMAGE_KEYS, ImageOptions>>(true);
 holds<Names<typeof STORE_KEYS, SampleStoreOptions>>(true);
 holds<Names<typeof RUN_OPTIONS, RunOptions>>(true);
 holds<Names<typeof STEP_OPTIONS, StepOptions>>(true);
+holds<Names<typeof INFERENCE_OPTIONS, RunOptions & BatchOptions>>(true);
+holds<Names<typeof PREDICT_OPTIONS, PredictOptions>>(true);
 holds<Names<typeof FIT_KEYS, FitOptions>>(true);
 holds<Names<typeof CACHE_KEYS, CacheFeatures>>(true);
 holds<Names<typeof FEATURE_STORE_KEYS, FeatureStoreOptions>>(true);
