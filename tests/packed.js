@@ -4,11 +4,10 @@ import { execFile } from 'node:child_process';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
-import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { buildDist } from '../tools/dist.mjs';
+import { root } from './support/engines.js';
 
-const ROOT = fileURLToPath(new URL('..', import.meta.url));
 const execute = promisify(execFile);
 const QUIET = ['--no-audit', '--no-fund', '--loglevel', 'error'];
 
@@ -16,7 +15,7 @@ const QUIET = ['--no-audit', '--no-fund', '--loglevel', 'error'];
 export async function pack(folder) {
   await buildDist();
   const { stdout } = await execute('npm', ['pack', '--ignore-scripts', '--json', '--pack-destination', folder], {
-    cwd: ROOT,
+    cwd: root,
     maxBuffer: 1 << 26,
   });
   return path.join(folder, JSON.parse(stdout)[0].filename);

@@ -7,10 +7,10 @@ import { copyFile, mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promi
 import { createServer } from 'node:http';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
-import { fileURLToPath } from 'node:url';
 import { parseArgs, promisify } from 'node:util';
 import { launch } from '../browser/visitor.js';
 import { pack } from '../packed.js';
+import { root } from '../support/engines.js';
 
 const HELP = `npm run bundlers -- [options]    builds a page with each bundler and trains in it
   --only NAMES   of vite, vite-dev, webpack, rollup, esbuild, parcel, joined by commas (all)
@@ -18,8 +18,7 @@ const HELP = `npm run bundlers -- [options]    builds a page with each bundler a
   --help
 It installs bundlers from npm, so it is no part of npm test.`;
 
-const ROOT = fileURLToPath(new URL('../..', import.meta.url));
-const HERE = path.join(ROOT, 'tests/bundlers');
+const FOLDER = path.join(root, 'tests/bundlers');
 const HTML =
   '<!doctype html><meta charset="utf-8"><link rel="icon" href="data:,"><script type="module" src="SRC"></script>';
 const PATIENCE_MS = 60_000;
@@ -68,10 +67,10 @@ async function prepare(folder, tarball, { packages, html, build = [] }) {
   await mkdir(path.join(folder, 'dist'), { recursive: true });
   await writeFile(path.join(folder, 'package.json'), '{ "name": "page", "private": true, "type": "module" }\n');
   await run(`npm install --no-audit --no-fund --loglevel error ${packages.join(' ')} ${tarball}`, folder);
-  await copyFile(path.join(HERE, 'page.js'), path.join(folder, 'page.js'));
+  await copyFile(path.join(FOLDER, 'page.js'), path.join(folder, 'page.js'));
   await writeFile(path.join(folder, html), HTML.replace('SRC', './page.js'));
   for (const command of build) await run(command, folder);
-  const model = path.join(ROOT, 'tests/golden/data/mlp_small.onnx');
+  const model = path.join(root, 'tests/golden/data/mlp_small.onnx');
   for (const place of ['', 'dist']) await copyFile(model, path.join(folder, place, 'model.onnx'));
 }
 

@@ -7,6 +7,7 @@ import { join } from 'node:path';
 import { compactArtifacts, generateArtifacts, TrainingSession } from '../../js/index.js';
 import { remove, root } from '../../tools/programs.mjs';
 import { packedCases } from '../onnx/packed.js';
+import { THREADED } from '../support/engines.js';
 
 const CASES = '/usr/share/libonnx-testdata/data';
 const GOLDEN = join(root, 'tests/golden/data');
@@ -16,7 +17,6 @@ const GOLDEN = join(root, 'tests/golden/data');
  */
 const MOST = 32 << 10;
 const MOST_IN_PLACE = 80 << 10;
-const HERE = { worker: false };
 
 /** Targets that take the bytes of a model. */
 const OF_MODELS = ['model', 'inference', 'session'];
@@ -81,20 +81,20 @@ function modelFiles() {
 /** Artifacts of a network, its checkpoints and its exports. */
 async function trained(put, name, options) {
   const model = readFileSync(join(GOLDEN, `${name}.onnx`));
-  const made = await generateArtifacts(model, { ...HERE, loss: 'cross-entropy', ...options });
+  const made = await generateArtifacts(model, { ...THREADED, loss: 'cross-entropy', ...options });
   put('training', made.trainModel);
   for (const bytes of [made.trainModel, made.evalModel, made.optimizerModel]) put('model', bytes);
   putCheckpoint(put, made.checkpointState);
   for (const weights of ['exact', 'float16', 'int8'])
-    put('compact', await compactArtifacts(made, { ...HERE, weights }));
+    put('compact', await compactArtifacts(made, { ...THREADED, weights }));
   if (options.nominal) return;
-  const session = await TrainingSession.create(made, HERE);
+  const session = await TrainingSession.create(made, THREADED);
   session.properties?.set('note', 'a seed');
   session.properties?.set('count', 3n);
   session.properties?.set('rate', 0.5);
   putCheckpoint(put, await session.saveCheckpoint());
   const checkpointState = await session.saveCheckpoint();
-  put('compact', await compactArtifacts({ ...made, checkpointState }, HERE));
+  put('compact', await compactArtifacts({ ...made, checkpointState }, THREADED));
   for (const version of [1, 2]) put('ort_checkpoint', await session.saveCheckpoint({ format: 'ort', version }));
   for (const trainingInfo of [false, true]) {
     const bytes = await session.exportModel({ trainingInfo }).catch(() => new Uint8Array());
@@ -106,8 +106,8 @@ async function trained(put, name, options) {
 /** Checkpoints of several adapters, whole ones and of adapters alone, with and without optimizer state. */
 async function adapted(put) {
   const model = readFileSync(join(GOLDEN, 'mlp_small.onnx'));
-  const made = await generateArtifacts(model, { ...HERE, loss: 'cross-entropy', lora: { r: 2 } });
-  const session = await TrainingSession.create(made, HERE);
+  const made = await generateArtifacts(model, { ...THREADED, loss: 'cross-entropy', lora: { r: 2 } });
+  const session = await TrainingSession.create(made, THREADED);
   const save = async () => {
     for (const base of [true, false])
       for (const optimizerState of [true, false])

@@ -5,8 +5,8 @@ import { exportAdapter, loadAdapter } from '../../js/adapters/adapter.js';
 import { generateArtifacts, TrainingSession } from '../../js/index.js';
 import { readSource } from '../../js/sources/source.js';
 import { mutateText } from './mutate.js';
+import { HERE } from '../support/engines.js';
 
-const HERE = { worker: false, threads: 1 };
 const [TENSORS, CONFIG, ONNX] = ['adapter_model.safetensors', 'adapter_config.json', 'adapter.onnx_adapter'];
 
 /** Finds the model's notes of its adapters in the file, and before them their length. @param {Uint8Array} model */

@@ -8,8 +8,8 @@ import { wrap, unwrap } from '../../js/storage/envelope.js';
 import { memoryRoom } from './memory.js';
 import { mutateText } from './mutate.js';
 import { infoOf, sumSealed } from './sums.js';
+import { HERE } from '../support/engines.js';
 
-const HERE = { worker: false, threads: 1 };
 const EXAMPLES = 4;
 const DATA = {
   inputs: {

@@ -1,8 +1,8 @@
 // What Trainlet computes and learns of a model, beside what its framework noted in case.json.
 
 import { generateArtifacts, InferenceSession, Tensor, TrainingSession } from '../../js/index.js';
+import { HERE } from '../support/engines.js';
 
-const HERE = { worker: false, threads: 1 };
 const ARRAYS = {
   float32: Float32Array,
   float64: Float64Array,

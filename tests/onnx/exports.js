@@ -8,8 +8,8 @@ import { join } from 'node:path';
 import { generateArtifacts, Tensor, TrainingSession } from '../../js/index.js';
 import { Failure, root, runMain, say } from '../../tools/programs.mjs';
 import { python, run, setUp } from '../models/environment.js';
+import { HERE } from '../support/engines.js';
 
-const HERE = { worker: false, threads: 1 };
 const OPTIONS = { loss: 'mse', requiresGrad: ['a weight'], optimizer: 'sgd', batch: 'fixed', ...HERE };
 const folder = join(root, 'build/onnx-exports');
 

@@ -3,8 +3,8 @@
 import { generateArtifacts, Tensor, TrainingSession } from '../../js/index.js';
 import { attribute, info, message, node, tensor, weight } from '../bench/models/onnx_file.js';
 import { randomFrom } from '../hostile/mutate.js';
+import { HERE } from '../support/engines.js';
 
-const HERE = { worker: false, threads: 1 };
 const ADAPTED = { r: 2, alpha: 4, dropout: 0.2, targets: ['w1', 'w2'] };
 
 /** x (N, 1, 4, 4) ─ Flatten ─ Gemm ─ Relu ─ Dropout ─ Gemm ─▶ scores (N, 3) */

@@ -11,11 +11,10 @@ import { Build, shrink } from '../../js/cli/shrink/shrink.js';
 import { tryOut } from '../../js/cli/shrink/trial.js';
 import { packConstants } from '../../js/engine/options.js';
 import { compactArtifacts, generateArtifacts } from '../../js/index.js';
-import { root } from '../../tools/programs.mjs';
 import { task, taskNames } from '../bench/tasks.js';
 import { MODELS, shipped } from '../support/real-models.js';
+import { HERE, root } from '../support/engines.js';
 
-const here = { worker: false, threads: 1 };
 /** To try in turn: the first that fits the model. */
 const LOSSES = ['cross-entropy', 'mse', 'none'];
 /** Left out for training alone: the page takes what was learned by getParameter, and errors are codes. */
@@ -66,7 +65,7 @@ process.exit(0);
 async function subjectOf({ name, model, trainings, shapes, constants }) {
   for (const options of trainings) {
     try {
-      const bytes = await compactArtifacts(await generateArtifacts(model(), { ...options, ...here }), here);
+      const bytes = await compactArtifacts(await generateArtifacts(model(), { ...options, ...HERE }), HERE);
       const subject = { name, parts: [{ which: 'compact', bytes }], external: [] };
       await tryOut(whole, subject, wantedOf(shapes));
       return [subject, `trained by ${options.loss}`];

@@ -3,9 +3,8 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { generateArtifacts, Tensor, TrainingSession } from '../../js/index.js';
-import { root } from '../../tools/programs.mjs';
+import { HERE, root } from './engines.js';
 
-const HERE = { worker: false, threads: 1 };
 const FOLDER = join(root, 'tests/golden/data/lora');
 const BASE = { embedding: 'gpt2' };
 const CLASSIFIES = ['bert', 'pictures'];

@@ -6,8 +6,8 @@ import { lending } from '../../../js/adapters/adapter.js';
 import { generateArtifacts, Tensor, TrainingSession } from '../../../js/index.js';
 import { INSIDE } from '../../../js/session/open.js';
 import { clusters, golden } from '../../support/clusters.js';
+import { HERE } from '../../support/engines.js';
 
-const HERE = { worker: false, threads: 1 };
 const artifacts = await generateArtifacts(golden('mlp_small.onnx'), {
   ...HERE,
   loss: 'cross-entropy',

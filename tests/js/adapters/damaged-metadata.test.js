@@ -6,9 +6,8 @@ import { join } from 'node:path';
 import { test } from 'node:test';
 import { readSafetensors, writeSafetensors } from '../../../js/formats/safetensors.js';
 import { generateArtifacts, Tensor, TrainingSession, TrainletError } from '../../../js/index.js';
-import { root } from '../../../tools/programs.mjs';
+import { HERE, root } from '../../support/engines.js';
 
-const HERE = { worker: false, threads: 1 };
 const mlp = readFileSync(join(root, 'tests/golden/data/mlp_small.onnx'));
 const artifacts = await generateArtifacts(mlp, {
   ...HERE,

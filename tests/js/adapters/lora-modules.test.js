@@ -7,9 +7,8 @@ import { test } from 'node:test';
 import ort from 'onnxruntime-web-1.30';
 import { readSafetensors } from '../../../js/formats/safetensors.js';
 import { generateArtifacts, Tensor, TrainingSession, TrainletError } from '../../../js/index.js';
-import { root } from '../../../tools/programs.mjs';
+import { HERE, root } from '../../support/engines.js';
 
-const HERE = { worker: false, threads: 1 };
 const TENSORS = 'adapter_model.safetensors';
 const CONFIG = 'adapter_config.json';
 const FOLDER = join(root, 'tests/golden/data/lora_attention');

@@ -16,14 +16,13 @@ import {
   TrainingSession,
   TrainletError,
 } from '../../../js/index.js';
-import { root } from '../../../tools/programs.mjs';
 import { gpt } from '../../bench/models/networks.js';
 import { attribute, info, message, tensor } from '../../bench/models/onnx_file.js';
 import { batchOf, configOf, folderOf, prefixOf, runs, sessionOf } from '../../support/lora-runs.js';
 import { batchTensor } from '../../support/recipe.js';
+import { HERE, root } from '../../support/engines.js';
 
 const PEFT = 'base_model.model.';
-const HERE = { worker: false, threads: 1 };
 const near = (got, want, by, what) => {
   assert.equal(got.length, want.length, what);
   for (let i = 0; i < want.length; i++)

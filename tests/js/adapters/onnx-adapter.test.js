@@ -6,9 +6,8 @@ import { join } from 'node:path';
 import { test } from 'node:test';
 import { readOnnxAdapter, writeOnnxAdapter } from '../../../js/adapters/onnx.js';
 import { generateArtifacts, TrainingSession } from '../../../js/index.js';
-import { root } from '../../../tools/programs.mjs';
+import { HERE, root } from '../../support/engines.js';
 
-const HERE = { worker: false, threads: 1 };
 const FILE = 'adapter.onnx_adapter';
 const mlp = readFileSync(join(root, 'tests/golden/data/mlp_small.onnx'));
 const pythons = readFileSync(join(root, 'tests/golden/data/lora/python.onnx_adapter'));

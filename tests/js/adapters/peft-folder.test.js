@@ -7,8 +7,8 @@ import { generateArtifacts, Tensor, TrainingSession } from '../../../js/index.js
 import { info, message, tensor } from '../../bench/models/onnx_file.js';
 import { configOf, folderOf, prefixOf, runs, sessionOf } from '../../support/lora-runs.js';
 import { golden } from '../../support/clusters.js';
+import { HERE } from '../../support/engines.js';
 
-const HERE = { worker: false, threads: 1 };
 const [TENSORS, CONFIG, ONNX] = ['adapter_model.safetensors', 'adapter_config.json', 'adapter.onnx_adapter'];
 const mlp = golden('mlp_small.onnx'); // fc1, fc2, fc3: 20, 33, 17, 5
 const open = async (lora = { r: 2 }, more = {}, model = mlp) =>

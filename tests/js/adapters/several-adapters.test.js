@@ -6,10 +6,9 @@ import { join } from 'node:path';
 import { test } from 'node:test';
 import { sumOfRank } from '../../../js/adapters/sum.js';
 import { compactArtifacts, generateArtifacts, Tensor, TrainingSession } from '../../../js/index.js';
-import { root } from '../../../tools/programs.mjs';
 import { batchOf, configOf, folderOf, prefixOf, sessionOf } from '../../support/lora-runs.js';
+import { HERE, root } from '../../support/engines.js';
 
-const HERE = { worker: false, threads: 1 };
 const mlp = readFileSync(join(root, 'tests/golden/data/mlp_small.onnx'));
 const artifactsOf = (lora, more) =>
   generateArtifacts(mlp, { ...HERE, loss: 'cross-entropy', optimizer: { type: 'adamw', lr: 0.01 }, lora, ...more });

@@ -7,17 +7,17 @@ import { countRight } from '../../../js/fit/metrics.js';
 import { generateArtifacts, TrainingSession } from '../../../js/index.js';
 import { onnxFile } from '../../bench/models/onnx_file.js';
 import { artifactOptions, batchFeeds, batchUnit } from '../../support/recipe.js';
+import { THREADED } from '../../support/engines.js';
 
-const HERE = { worker: false };
 const golden = (name) => readFileSync(new URL(`../../golden/data/${name}`, import.meta.url));
 const recipe = JSON.parse(golden('causal.json'));
 /** Of causal.onnx: (N, T, 17), before the Transpose that its export ends with. */
 const LOGITS = '/head/MatMul_output_0';
 
 async function causal(options) {
-  const settings = { ...artifactOptions(recipe), ...options, ...HERE };
+  const settings = { ...artifactOptions(recipe), ...options, ...THREADED };
   const artifacts = await generateArtifacts(golden('causal.onnx'), settings);
-  return TrainingSession.create(artifacts, HERE);
+  return TrainingSession.create(artifacts, THREADED);
 }
 const labelsOf = (session) => session.trainingInputs.find(({ name }) => name === 'labels');
 
@@ -44,7 +44,10 @@ async function labelsFor(nodes, loss = 'cross-entropy') {
     ],
     outputs: [{ name: 'y', type: 'float32', dims: [2, 'a', 'b'] }],
   });
-  const session = await TrainingSession.create(await generateArtifacts(bytes, { loss, batch: 'fixed', ...HERE }), HERE);
+  const session = await TrainingSession.create(
+    await generateArtifacts(bytes, { loss, batch: 'fixed', ...THREADED }),
+    THREADED,
+  );
   const { dims, labels } = labelsOf(session);
   await session.release();
   return { dims, axis: labels.axis, classes: labels.classes };

@@ -13,8 +13,8 @@ import { artifactsOf } from '../../bench/contenders/trainlet.js';
 import { task, taskNames } from '../../bench/tasks.js';
 import { artifactOptions, batchFeeds } from '../../support/recipe.js';
 import { clusters } from '../../support/clusters.js';
+import { HERE } from '../../support/engines.js';
 
-const HERE = { worker: false, threads: 1 };
 const golden = (name) => readFile(new URL(`../../golden/data/${name}`, import.meta.url));
 const CLI = fileURLToPath(new URL('../../../js/cli/index.js', import.meta.url));
 const run = (...args) =>

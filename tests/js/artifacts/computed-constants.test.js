@@ -5,10 +5,9 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { generateArtifacts, Tensor, TrainingSession } from '../../../js/index.js';
-import { root } from '../../../tools/programs.mjs';
 import { info, message, node, weight } from '../../bench/models/onnx_file.js';
+import { HERE, root } from '../../support/engines.js';
 
-const HERE = { worker: false, threads: 1 };
 const numbers = JSON.parse(readFileSync(join(root, 'tests/golden/data/computed.json'), 'utf8'));
 const optimizer = { type: 'sgd', lr: numbers.lr };
 

@@ -20,9 +20,9 @@ import {
 import { attribute, info, message, node } from '../../bench/models/onnx_file.js';
 import { batchUnit } from '../../support/recipe.js';
 import { golden } from '../../support/clusters.js';
+import { HERE } from '../../support/engines.js';
 
 const is = (code, text) => (error) => error.name === 'TrainletError' && error.code === code && text.test(error.message);
-const HERE = { worker: false, threads: 1 };
 const FILE = 'model.data';
 const [WORDS, WIDTH, DEEP] = [400, 64, 320];
 

@@ -6,10 +6,9 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { generateArtifacts, parametersOf, Tensor, TrainingSession } from '../../../js/index.js';
-import { root } from '../../../tools/programs.mjs';
 import { onnxFile } from '../../bench/models/onnx_file.js';
+import { HERE, root } from '../../support/engines.js';
 
-const HERE = { worker: false, threads: 1 };
 const folder = join(root, 'tests/golden/data/fixed_batch');
 const numbers = JSON.parse(readFileSync(join(root, 'tests/golden/data/fixed_batch.json'), 'utf8'));
 const optimizer = { type: 'sgd', lr: numbers.lr };

@@ -10,8 +10,8 @@ import { readFileSync } from 'node:fs';
 import { test } from 'node:test';
 import { generateArtifacts, Tensor, TrainingSession } from '../../../js/index.js';
 import { attribute, info, message, node, tensor } from '../../bench/models/onnx_file.js';
+import { HERE } from '../../support/engines.js';
 
-const HERE = { worker: false, threads: 1 };
 const GOLDEN = new URL('../../golden/data/', import.meta.url);
 const CASES = JSON.parse(readFileSync(new URL('probabilities.json', GOLDEN), 'utf8'));
 const CLASSIFIERS = JSON.parse(readFileSync(new URL('ml_training.json', GOLDEN), 'utf8'));

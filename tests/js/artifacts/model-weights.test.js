@@ -20,11 +20,11 @@ import { attribute, info, message, node, tensor } from '../../bench/models/onnx_
 import { batchUnit } from '../../support/recipe.js';
 import { golden } from '../../support/clusters.js';
 import { run } from '../../support/run-cli.js';
+import { HERE } from '../../support/engines.js';
 
 const { dims, vocabulary, logits } = JSON.parse(
   readFileSync(new URL('../../golden/data/weights.json', import.meta.url), 'utf8'),
 );
-const HERE = { worker: false, threads: 1 };
 const OPTIONS = { ...HERE, loss: { type: 'cross-entropy', axis: -1 }, lora: { r: 2 } };
 const is = (code, message) => (error) =>
   error.name === 'TrainletError' && error.code === code && message.test(error.message);

@@ -7,11 +7,10 @@ import { join } from 'node:path';
 import { test } from 'node:test';
 import ort from 'onnxruntime-web-1.30';
 import { compactArtifacts, generateArtifacts, Tensor, TrainingSession } from '../../../js/index.js';
-import { root } from '../../../tools/programs.mjs';
 import { attribute, info, message, node, tensor, weight } from '../../bench/models/onnx_file.js';
 import { batchOf, configOf, folderOf, sessionOf } from '../../support/lora-runs.js';
+import { HERE, root } from '../../support/engines.js';
 
-const HERE = { worker: false, threads: 1 };
 const golden = JSON.parse(readFileSync(join(root, 'tests/golden/data/quantize_frozen.json'), 'utf8'));
 const near = (got, want, by, what) => {
   assert.equal(got.length, want.length, what);

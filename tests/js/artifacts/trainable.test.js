@@ -8,8 +8,8 @@ import { mnistFolder } from '../../../js/cli/arrays.js';
 import { generateArtifacts, InferenceSession, parametersOf, Tensor, TrainingSession } from '../../../js/index.js';
 import { info, message, node, onnxFile, weight } from '../../bench/models/onnx_file.js';
 import { batchUnit } from '../../support/recipe.js';
+import { THREADED } from '../../support/engines.js';
 
-const HERE = { worker: false };
 const golden = (name) => new Uint8Array(readFileSync(new URL(`../../golden/data/${name}`, import.meta.url)));
 const float = (dims, data) => ({ type: 'float32', dims, data: Float32Array.from(data) });
 const units = (seed, ...dims) =>
@@ -37,15 +37,15 @@ function model(lines, weights, inputs, output, opset, kinds) {
 
 const rolesOf = async (bytes) =>
   Object.fromEntries(
-    (await parametersOf(bytes, HERE)).map(({ name, readers, trainable }) => [
+    (await parametersOf(bytes, THREADED)).map(({ name, readers, trainable }) => [
       name,
       `${readers.map(({ as, op }) => `${as} of ${op}`).join(', ')}${trainable ? '' : ': no'}`,
     ]),
   );
 
 async function open(bytes, options) {
-  const artifacts = await generateArtifacts(bytes, { ...HERE, batch: 'fixed', ...options });
-  return { ...artifacts, session: await TrainingSession.create(artifacts, HERE) };
+  const artifacts = await generateArtifacts(bytes, { ...THREADED, batch: 'fixed', ...options });
+  return { ...artifacts, session: await TrainingSession.create(artifacts, THREADED) };
 }
 const trained = (session) => session.parameters.filter(({ trainable }) => trainable).map(({ name }) => name);
 
@@ -224,7 +224,7 @@ test('of TorchScript, which does not note what is a parameter, names and content
   assert.deepEqual(await ask('target-mean-std-script-eval'), [[], frozen]);
   for (const sure of ['rope-tables-script-eval', 'masked-weight-script-train', 'blur-kernel-script-train'])
     assert.deepEqual(await ask(sure), [[]], sure);
-  const reasons = (await parametersOf(read('rope-tables-script-eval'), HERE)).map(({ reason }) => reason);
+  const reasons = (await parametersOf(read('rope-tables-script-eval'), THREADED)).map(({ reason }) => reason);
   assert.ok(reasons.includes('it is a mask, a table of waves or a filter, which no layer learns'), reasons.join());
 });
 
@@ -239,7 +239,7 @@ test('a model of float16 trains float32 masters and is float16 again in the expo
   assert.ok(exported.length < file.length, `${exported.length} of ${file.length} bytes`);
   const again = await open(exported, { loss: 'mse', requiresGrad: ['h.weight'] });
   assert.deepEqual(trained(again.session), ['h.weight']);
-  const [before, after] = await Promise.all([file, exported].map((bytes) => InferenceSession.create(bytes, HERE)));
+  const [before, after] = await Promise.all([file, exported].map((bytes) => InferenceSession.create(bytes, THREADED)));
   const x0 = new Tensor('int64', BigInt64Array.of(1n, 2n, 3n, 4n, 5n), [1, 5]);
   const [a, b] = [await before.run({ x0 }), await after.run({ x0 })];
   assert.equal(b.y.type, 'float16');
@@ -258,7 +258,7 @@ test('a model of float64 is refused in a sentence that names the type', async ()
 
 test('parametersOf and one option freeze what requires_grad = False froze', async () => {
   const model = golden('cnn_bn.onnx');
-  const frozen = (await parametersOf(model, HERE)).map(({ name }) => name).filter((name) => !name.startsWith('fc'));
+  const frozen = (await parametersOf(model, THREADED)).map(({ name }) => name).filter((name) => !name.startsWith('fc'));
   const { session } = await open(model, { loss: 'cross-entropy', frozen });
   assert.ok(trained(session).length > 0 && trained(session).every((name) => name.startsWith('fc')));
   await session.release();
@@ -271,7 +271,7 @@ test('operators that others make up say themselves what they read', async () => 
     [value('x', 'float32', 'N', 2, 3, 3)],
     value('y', 'float32', 'N', 3),
   );
-  const parameters = await parametersOf(bytes, HERE);
+  const parameters = await parametersOf(bytes, THREADED);
   assert.deepEqual(parameters[0], {
     name: 'scale',
     type: 'float32',
@@ -291,10 +291,10 @@ test('operators that others make up say themselves what they read', async () => 
 });
 
 test('parametersOf says why a parameter does not train, and refuses options that it does not know', async () => {
-  const reasons = (await parametersOf(golden('cnn_bn.onnx'), HERE)).filter(({ reason }) => reason);
+  const reasons = (await parametersOf(golden('cnn_bn.onnx'), THREADED)).filter(({ reason }) => reason);
   assert.deepEqual([...new Set(reasons.map(({ reason }) => reason))], ['it is a running statistic']);
   assert.ok(reasons.every(({ readers }) => readers.every(({ as }) => as === 'statistic')));
-  const causal = await parametersOf(golden('causal.onnx'), HERE);
+  const causal = await parametersOf(golden('causal.onnx'), THREADED);
   const mask = causal.find(({ name }) => name === 'mask');
   assert.equal(mask.reason, 'it holds values that are infinite or NaN');
   assert.deepEqual(
@@ -302,16 +302,16 @@ test('parametersOf says why a parameter does not train, and refuses options that
     ['wte.weight', 'head.weight'],
     'in the order of their readers',
   );
-  await assert.rejects(parametersOf(golden('causal.onnx'), { ...HERE, loss: 'mse' }), {
+  await assert.rejects(parametersOf(golden('causal.onnx'), { ...THREADED, loss: 'mse' }), {
     code: 'invalid-argument',
     message: /loss/,
   });
-  await assert.rejects(parametersOf(new Uint8Array(), HERE), { code: 'invalid-model' });
+  await assert.rejects(parametersOf(new Uint8Array(), THREADED), { code: 'invalid-model' });
 });
 
 test('where no parameter is a weight, the error says how to train one all the same', async () => {
   const bytes = model(['Mul x a → y'], { a: units(1, 3) }, [value('x', 'float32', 2, 3)], value('y', 'float32', 2, 3));
-  await assert.rejects(generateArtifacts(bytes, { ...HERE, loss: 'mse' }), {
+  await assert.rejects(generateArtifacts(bytes, { ...THREADED, loss: 'mse' }), {
     code: 'invalid-argument',
     message: /^no parameter is left to train: .*; without requiresGrad those train that a layer reads as a weight$/,
   });
@@ -396,7 +396,7 @@ test('an embedding that is the output weight too, and a module called twice, sta
 });
 
 test('untie is refused with a training_info, and what is no flag and no word for batchNorm too', async () => {
-  const ask = (options) => generateArtifacts(golden('training_info/adam.onnx'), { ...HERE, ...options });
+  const ask = (options) => generateArtifacts(golden('training_info/adam.onnx'), { ...THREADED, ...options });
   await assert.rejects(ask({ untie: true }), {
     code: 'invalid-argument',
     message: /^untie goes with a loss of its own/,
@@ -470,14 +470,14 @@ test('a frozen BatchNormalization keeps its statistics: a head on it is as good 
 });
 
 test('who trains convolutions with a BatchNormalization folded into them is told', async () => {
-  const { warnings } = await generateArtifacts(golden('resnet_folded.onnx'), { ...HERE, loss: 'cross-entropy' });
+  const { warnings } = await generateArtifacts(golden('resnet_folded.onnx'), { ...THREADED, loss: 'cross-entropy' });
   assert.equal(warnings.length, 1);
   assert.match(
     warnings[0],
     /^the exporter folded BatchNormalization .* 'onnx::Conv_\d+' \(weight of Conv '\S+'\); .*TrainingMode\.TRAINING/,
   );
   const dynamo = await generateArtifacts(golden('conv_dynamo.onnx'), {
-    ...HERE,
+    ...THREADED,
     batch: 'fixed',
     loss: 'cross-entropy',
   });
@@ -487,7 +487,7 @@ test('who trains convolutions with a BatchNormalization folded into them is told
     /^the exporter folded BatchNormalization .* '0\.weight' \(weight of Conv '\S+' in '1'\); .*optimize=False of torch.onnx.export after/,
   );
 
-  const plain = await generateArtifacts(golden('resnet_training.onnx'), { ...HERE, loss: 'cross-entropy' });
+  const plain = await generateArtifacts(golden('resnet_training.onnx'), { ...THREADED, loss: 'cross-entropy' });
   assert.deepEqual(plain.warnings, []);
 });
 
@@ -576,7 +576,7 @@ test('a BatchNormalization that was folded into a Gemm is told, and what the exp
     ],
     [8, message([1, ''], [2, 17])],
   );
-  const { warnings } = await generateArtifacts(bytes, { ...HERE, batch: 'fixed', loss: 'mse' });
+  const { warnings } = await generateArtifacts(bytes, { ...THREADED, batch: 'fixed', loss: 'mse' });
   assert.equal(warnings.length, 1);
   assert.match(
     warnings[0],

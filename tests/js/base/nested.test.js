@@ -11,6 +11,7 @@ import { bind } from '../../../js/base/tensor.js';
 import { generateArtifacts, InferenceSession, Tensor, TrainingSession, TrainletError } from '../../../js/index.js';
 import { info, message, node, weight } from '../../bench/models/onnx_file.js';
 import { batchUnit } from '../../support/recipe.js';
+import { THREADED } from '../../support/engines.js';
 
 const SIZE = 6;
 
@@ -35,7 +36,6 @@ function pastModel() {
 }
 
 const MODEL = pastModel();
-const HERE = { worker: false };
 const rows = (/** @type {number} */ n, /** @type {number} */ seed) =>
   new Tensor(
     'float32',
@@ -51,14 +51,14 @@ const FLAT = { x, 'past.0.key': key, 'past.0.value': value };
 const NESTED = { x, past: [{ key, value }] };
 const PRESENT = { logits: 'logits', present: [{ key: 'present.0.key', value: 'present.0.value' }] };
 
-const inference = await InferenceSession.create(MODEL, HERE);
+const inference = await InferenceSession.create(MODEL, THREADED);
 const artifacts = await generateArtifacts(MODEL, {
   loss: 'cross-entropy',
   optimizer: 'sgd',
   additionalOutputs: ['logits', 'present.0.key'],
-  ...HERE,
+  ...THREADED,
 });
-const open = () => TrainingSession.create(artifacts, HERE);
+const open = () => TrainingSession.create(artifacts, THREADED);
 const session = await open();
 after(() => Promise.all([inference, session].map((s) => s.release())));
 

@@ -14,6 +14,7 @@ import { Build } from '../../../js/cli/shrink/shrink.js';
 import { compactArtifacts, generateArtifacts, InferenceSession, Tensor, TrainingSession } from '../../../js/index.js';
 import { onnxFile } from '../../bench/models/onnx_file.js';
 import { outputsOf } from '../../support/ml-models.js';
+import { HERE } from '../../support/engines.js';
 
 const model = readFileSync('tests/golden/data/mlp_small.onnx');
 const folder = mkdtempSync(join(tmpdir(), 'trainlet-shrink-test-'));
@@ -34,7 +35,7 @@ const feeds = (inputs) => ({
     [8],
   ),
 });
-const here = { worker: false, threads: 1, reproducible: true };
+const here = { ...HERE, reproducible: true };
 
 /** Losses of five steps, the checkpoint and the exported model. */
 async function trained(artifacts, options) {

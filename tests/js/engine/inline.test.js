@@ -5,8 +5,8 @@ import { test } from 'node:test';
 import { generateArtifacts, InferenceSession, Tensor, TrainingSession } from '../../../js/index.js';
 import { info, message, node } from '../../bench/models/onnx_file.js';
 import { RANDOM_MODEL, randomFeeds } from '../../support/slow-models.js';
+import { HERE } from '../../support/engines.js';
 
-const HERE = { worker: false, threads: 1 };
 const artifacts = await generateArtifacts(RANDOM_MODEL, { ...HERE, loss: 'cross-entropy', optimizer: 'sgd' });
 
 /** How many turns the event loop had during the work, and how long that took in ms. */

@@ -7,8 +7,8 @@ import { generateArtifacts, Tensor, TrainingSession } from '../../../js/index.js
 import { onnxFile } from '../../bench/models/onnx_file.js';
 import { batchUnit } from '../../support/recipe.js';
 import { clusters, golden } from '../../support/clusters.js';
+import { HERE } from '../../support/engines.js';
 
-const HERE = { worker: false, threads: 1 };
 const CLASSES = ['a', 'b', 'c', 'd', 'e'];
 const HEAD = { head: { classes: CLASSES }, additionalOutputs: ['scores'] };
 

@@ -8,10 +8,10 @@ import test from 'node:test';
 import { Plateau } from '../../../js/fit/schedule.js';
 import { compactArtifacts, generateArtifacts, Tensor, TrainingSession } from '../../../js/index.js';
 import { batchTensor, batchUnit } from '../../support/recipe.js';
+import { HERE } from '../../support/engines.js';
 
 const golden = new URL('../../golden/data/', import.meta.url);
 const { steps: STEPS, runs, plateaus } = JSON.parse(readFileSync(new URL('tuning.json', golden), 'utf8'));
-const HERE = { worker: false, threads: 1 };
 
 /** The batches of all steps as one array. */
 function rowsOf(spec, batch) {

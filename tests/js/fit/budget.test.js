@@ -5,8 +5,8 @@ import assert from 'node:assert/strict';
 import { afterEach, test } from 'node:test';
 import { generateArtifacts, TrainingSession } from '../../../js/index.js';
 import { clusters, golden } from '../../support/clusters.js';
+import { HERE } from '../../support/engines.js';
 
-const HERE = { worker: false, threads: 1 };
 const artifacts = await generateArtifacts(golden('mlp_small.onnx'), {
   ...HERE,
   loss: 'cross-entropy',

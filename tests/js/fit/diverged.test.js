@@ -6,8 +6,8 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { test } from 'node:test';
 import { CheckpointStore, generateArtifacts, Tensor, TrainingSession } from '../../../js/index.js';
+import { HERE } from '../../support/engines.js';
 
-const HERE = { worker: false, threads: 1 };
 const row = (size) =>
   new Tensor(
     'float32',

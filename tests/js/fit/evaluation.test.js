@@ -15,8 +15,8 @@ import { fingerprintOf } from '../../../js/data/fingerprint.js';
 import { generateArtifacts, Tensor, TrainingSession } from '../../../js/index.js';
 import { attribute, info, message, node, tensor, weight } from '../../bench/models/onnx_file.js';
 import { clusters, golden } from '../../support/clusters.js';
+import { THREADED } from '../../support/engines.js';
 
-const HERE = { worker: false };
 const N = 37;
 const CLASSES = 5;
 const WEIGHTS = [1, 2, 0.5, 3, 1.5];
@@ -32,9 +32,9 @@ async function sessionWith(loss, options = {}) {
     loss: { type: 'cross-entropy', ...loss },
     optimizer: 'sgd',
     ...options,
-    ...HERE,
+    ...THREADED,
   });
-  return await TrainingSession.create(artifacts, HERE);
+  return await TrainingSession.create(artifacts, THREADED);
 }
 
 /** PyTorch's CrossEntropyLoss of all labels at once, in double. */
@@ -126,7 +126,10 @@ function modelWithLoss(loss, ...attributes) {
 for (const loss of ['NegativeLogLikelihoodLoss', 'SoftmaxCrossEntropyLoss']) {
   test(`a model's own loss counts labels by the weights of their classes, and refuses those that are no class: ${loss}`, async () => {
     const model = modelWithLoss(loss, attribute('ignore_index', -100));
-    const session = await TrainingSession.create(await generateArtifacts(model, { loss: 'none', ...HERE }), HERE);
+    const session = await TrainingSession.create(
+      await generateArtifacts(model, { loss: 'none', ...THREADED }),
+      THREADED,
+    );
     const ofClasses = new Tensor('float32', WEIGHTS);
     await session.setParameter('of_classes', ofClasses);
     const { data: w } = await session.getParameter('w');
@@ -177,9 +180,9 @@ test('of several losses each is the mean of what it has counted, whatever the ba
     inputs: { input },
     labels: { labels: new Tensor('int64', labels), height, kind: new Tensor('int64', kind) },
   };
-  const options = { losses: parts, optimizer: 'sgd', ...HERE };
+  const options = { losses: parts, optimizer: 'sgd', ...THREADED };
   const artifacts = await generateArtifacts(golden('mlp_small.onnx'), options);
-  const session = await TrainingSession.create({ ...artifacts }, HERE);
+  const session = await TrainingSession.create({ ...artifacts }, THREADED);
   const { data: y } = Object.values(await session.predict({ input }))[0];
   const squares = y.reduce((sum, value, i) => sum + (value - height.data[i]) ** 2, 0);
   const [first, last] = [await reference(session, labels, parts[0]), await reference(session, kind, {})];
@@ -190,7 +193,10 @@ test('of several losses each is the mean of what it has counted, whatever the ba
   near(epochs[0].loss, wanted);
   near(epochs[0].metrics.val_loss, wanted);
   await session.fit(data, { ...still, maxSteps: 3 });
-  const again = await TrainingSession.create({ ...artifacts, checkpointState: await session.saveCheckpoint() }, HERE);
+  const again = await TrainingSession.create(
+    { ...artifacts, checkpointState: await session.saveCheckpoint() },
+    THREADED,
+  );
   const { epochs: rest, steps } = await again.fit(data, still);
   assert.equal(steps, Math.ceil(N / 4) - 3);
   near(rest[0].loss, wanted);
@@ -280,7 +286,7 @@ test("ONNX Runtime's own artifacts: labels are checked, and the mean does not de
       evalModel: bytes('eval_model.onnx'),
       optimizerModel: bytes('optimizer_model.onnx'),
     },
-    HERE,
+    THREADED,
   );
   const [x, y] = session.trainingInputs;
   const [images, labels] = [784 * 10, 10].map((n) => Float32Array.from({ length: n }, (_, i) => (i * 7) % 10));
@@ -362,8 +368,8 @@ function modelOf(nodes, x = ['N', 4]) {
 test('fit warns once of a loss that stays the same and of gradients that are all 0', async () => {
   const x = new Tensor('float32', new Float32Array(60 * 4).fill(-1), [60, 4]);
   const labels = new Tensor('int64', new Array(60).fill(1));
-  const dead = await generateArtifacts(modelWith('Relu'), { loss: 'cross-entropy', optimizer: 'sgd', ...HERE });
-  const trained = await TrainingSession.create(dead, HERE);
+  const dead = await generateArtifacts(modelWith('Relu'), { loss: 'cross-entropy', optimizer: 'sgd', ...THREADED });
+  const trained = await TrainingSession.create(dead, THREADED);
   await trained.setParameter('w', new Tensor('float32', new Float32Array(12).fill(1), [4, 3]));
   const told = [];
   await trained.fit({ inputs: { x }, labels: { labels } }, { batchSize: 1, onWarning: (text) => told.push(text) });

@@ -7,11 +7,11 @@ import { measureNamed } from '../../../js/fit/measures.js';
 import { countRight, isHigherBetter } from '../../../js/fit/metrics.js';
 import { generateArtifacts, Tensor, TrainingSession } from '../../../js/index.js';
 import { batchTensor, batchUnit } from '../../support/recipe.js';
+import { HERE } from '../../support/engines.js';
 
 const golden = new URL('../../golden/data/', import.meta.url);
 const wanted = JSON.parse(readFileSync(new URL('metrics.json', golden), 'utf8'));
 const { n: N, classes: C } = wanted;
-const HERE = { worker: false, threads: 1 };
 
 const scores = Float32Array.from({ length: N * C }, (_, i) => (i % C === 3 ? -3 : 4 * batchUnit(1, i) - 2));
 const prediction = { type: 'float32', data: scores, dims: [N, C] };

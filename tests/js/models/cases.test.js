@@ -8,9 +8,8 @@ import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { generateArtifacts, InferenceSession, Tensor, TrainingSession } from '../../../js/index.js';
-import { root } from '../../../tools/programs.mjs';
+import { HERE, root } from '../../support/engines.js';
 
-const HERE = { worker: false, threads: 1 };
 const folder = join(root, 'tests/golden/data/cases');
 const names = readdirSync(folder).filter((name) => existsSync(join(folder, name, 'case.json')));
 

@@ -5,9 +5,8 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { generateArtifacts, Tensor, TrainingSession } from '../../../js/index.js';
-import { root } from '../../../tools/programs.mjs';
+import { HERE, root } from '../../support/engines.js';
 
-const HERE = { worker: false, threads: 1 };
 const ARRAYS = { float32: Float32Array, int64: BigInt64Array };
 
 function tensorOf({ type, dims, data }) {

@@ -5,8 +5,8 @@ import { test } from 'node:test';
 import { generateArtifacts, InferenceSession, Tensor, TrainingSession } from '../../../js/index.js';
 import { batchBits } from '../../support/recipe.js';
 import { golden } from '../../support/clusters.js';
+import { REPRODUCIBLE } from '../../support/engines.js';
 
-const HERE = { reproducible: true, threads: 1 };
 const WANTED = JSON.parse(new TextDecoder().decode(golden('ort_module/golden.json')));
 const { words, length, batch } = WANTED;
 const artifacts = await generateArtifacts(golden('ort_module/forward.onnx'), {
@@ -14,7 +14,7 @@ const artifacts = await generateArtifacts(golden('ort_module/forward.onnx'), {
   optimizer: { type: 'sgd', lr: WANTED.lr },
   requiresGrad: ['*'],
   frozen: ['mask'],
-  ...HERE,
+  ...REPRODUCIBLE,
 });
 
 /** A step's words, and those that follow each. @param {number} step */
@@ -45,7 +45,7 @@ for (const [whose, trainModel] of Object.entries({
   'of ours': artifacts.trainModel,
 })) {
   test(`a training graph ${whose} trains as PyTorch does`, async () => {
-    const session = await TrainingSession.create({ ...artifacts, trainModel }, HERE);
+    const session = await TrainingSession.create({ ...artifacts, trainModel }, REPRODUCIBLE);
     assert.deepEqual(session.trainingOutputNames, ['logits', 'hidden']);
     const names = Object.keys(WANTED.changes);
     const start = await Promise.all(names.map((name) => session.getParameter(name)));
@@ -73,19 +73,19 @@ for (const [whose, trainModel] of Object.entries({
 
 test('its hidden output takes no gradient, and an inference session says what runs it', async () => {
   const trainModel = golden('ort_module/training.onnx');
-  const session = await TrainingSession.create({ ...artifacts, trainModel }, HERE);
+  const session = await TrainingSession.create({ ...artifacts, trainModel }, REPRODUCIBLE);
   const { outputs, backward, drop } = await session.forward({ ids: textOf(0).ids });
   await assert.rejects(backward({ hidden: outputs.hidden }), /no option 'hidden'; it knows logits/);
   await drop();
   await session.release();
-  const inference = await InferenceSession.create(trainModel, HERE);
+  const inference = await InferenceSession.create(trainModel, REPRODUCIBLE);
   await assert.rejects(inference.run({ ids: textOf(0).ids }), { code: 'invalid-feed' });
   await inference.release();
 });
 
 test('gradients that do not come from the YieldOp are refused', async () => {
   const trainModel = golden('ort_module/aside.onnx');
-  const session = await TrainingSession.create({ ...artifacts, trainModel }, HERE);
+  const session = await TrainingSession.create({ ...artifacts, trainModel }, REPRODUCIBLE);
   await assert.rejects(session.forward({ ids: textOf(0).ids }), {
     code: 'invalid-model',
     message: /^YieldOp 'YieldOp_logits_grad': no gradient of the training model comes from it$/,

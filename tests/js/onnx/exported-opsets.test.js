@@ -9,10 +9,10 @@ import ort from 'onnxruntime-web-1.30';
 import { generateArtifacts, InferenceSession, Tensor, TrainingSession } from '../../../js/index.js';
 import { onnxFile } from '../../bench/models/onnx_file.js';
 import { nodesOf } from '../../support/onnx-names.js';
+import { HERE } from '../../support/engines.js';
 
 ort.env.wasm.numThreads = 1;
 ort.env.logLevel = 'error';
-const HERE = { worker: false, threads: 1 };
 const floats = (...data) => ({ type: 'float32', dims: [data.length], data: Float32Array.from(data) });
 const ints = (dims, ...data) => ({ type: 'int64', dims, data: BigInt64Array.from(data, BigInt) });
 

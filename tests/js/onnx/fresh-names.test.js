@@ -11,8 +11,9 @@ import { attribute, info, message, node, onnxFile, tensor } from '../../bench/mo
 import { packedCases } from '../../onnx/packed.js';
 import { casesIn, runCases } from '../../onnx/cases.js';
 import { namesOf, outerNamesOf, renamed, withGraphFields } from '../../support/onnx-names.js';
+import { HERE } from '../../support/engines.js';
 
-const HERE = { worker: false, threads: 1, reproducible: true };
+const ENGINE = { ...HERE, reproducible: true };
 const golden = (name) => new Uint8Array(readFileSync(new URL(`../../golden/data/${name}`, import.meta.url)));
 
 /** Those in the artifacts that the model does not have. */
@@ -48,7 +49,7 @@ async function inside(session) {
   const losses = [];
   for (let i = 0; i < 3; i++) losses.push((await session.step(feeds)).loss);
   losses.push(Object.values(await session.runEvalStep(feeds))[0].data[0]);
-  const exported = await InferenceSession.create(await session.exportModel(), HERE);
+  const exported = await InferenceSession.create(await session.exportModel(), ENGINE);
   const outputs = await exported.run(Object.fromEntries(exported.inputNames.map((name) => [name, feeds[name]])));
   await exported.release();
   return [losses, Object.values(outputs).map(({ data }) => [...data])];
@@ -64,13 +65,13 @@ async function outside(session) {
 }
 
 async function trained(artifacts) {
-  const session = await TrainingSession.create(artifacts, HERE);
+  const session = await TrainingSession.create(artifacts, ENGINE);
   const found = await (session.outside ? outside : inside)(session);
   await session.release();
   return found;
 }
 
-const OPTIONS = { loss: 'mse', optimizer: 'adamw', ...HERE };
+const OPTIONS = { loss: 'mse', optimizer: 'adamw', ...ENGINE };
 const GOLDEN = {
   cnn_bn: { loss: 'cross-entropy' },
   conv1d: {},
@@ -94,7 +95,7 @@ const GOLDEN = {
 
 /** Names of what trains: those of initializers tell it, so that others have to be said. */
 async function trainedNames(artifacts) {
-  const session = await TrainingSession.create(artifacts, HERE);
+  const session = await TrainingSession.create(artifacts, ENGINE);
   const names = session.parameters.filter(({ trainable }) => trainable).map(({ name }) => name);
   await session.release();
   return names;
@@ -186,11 +187,11 @@ test("an .ort file's gate of HardSwish has a name of its own", async () => {
     inputs: [{ name: 'x', type: 'float32', dims: ['N', 2] }],
     outputs: [{ name: 'y', type: 'float32', dims: ['N', 2] }],
   });
-  const session = await TrainingSession.create(await generateArtifacts(model, OPTIONS), HERE);
+  const session = await TrainingSession.create(await generateArtifacts(model, OPTIONS), ENGINE);
   const x = new Tensor('float32', [1, 2, 0.5, -0.25], [2, 2]);
   const outputs = [];
   for (const format of ['onnx', 'ort']) {
-    const exported = await InferenceSession.create(await session.exportModel({ format }), HERE);
+    const exported = await InferenceSession.create(await session.exportModel({ format }), ENGINE);
     outputs.push([...(await exported.run({ x })).y.data]);
     await exported.release();
   }

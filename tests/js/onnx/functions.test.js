@@ -10,8 +10,8 @@ import test from 'node:test';
 import { generateArtifacts, InferenceSession, Tensor, TrainingSession } from '../../../js/index.js';
 import { attribute, info, message } from '../../bench/models/onnx_file.js';
 import { batchBits, batchUnit } from '../../support/recipe.js';
+import { THREADED } from '../../support/engines.js';
 
-const HERE = { worker: false };
 const ort = createRequire(import.meta.url)('onnxruntime-web');
 const golden = (name) => readFileSync(new URL(`../../golden/data/${name}`, import.meta.url));
 const X = Float32Array.from({ length: 9 * 6 }, (_, i) => batchUnit(3, i) * 4 - 2);
@@ -25,7 +25,7 @@ const labels = {
 };
 
 async function logitsOf(model, fed = feeds) {
-  const session = await InferenceSession.create(model, HERE);
+  const session = await InferenceSession.create(model, THREADED);
   const { logits } = await session.run(fed);
   await session.release();
   return logits.data;
@@ -63,8 +63,12 @@ test('they train as the same nodes do, and the exported model is one that onnxru
   const trained = [];
   for (const name of ['functions/called.onnx', 'functions/written_out.onnx']) {
     const session = await TrainingSession.create(
-      await generateArtifacts(golden(name), { ...HERE, loss: 'cross-entropy', optimizer: { type: 'sgd', lr: 0.1 } }),
-      HERE,
+      await generateArtifacts(golden(name), {
+        ...THREADED,
+        loss: 'cross-entropy',
+        optimizer: { type: 'sgd', lr: 0.1 },
+      }),
+      THREADED,
     );
     const losses = [];
     for (let i = 0; i < 6; i++) losses.push((await session.step({ ...feeds, ...labels })).loss);
@@ -207,7 +211,7 @@ const refused = {
 for (const [what, [sentence, bytes]] of Object.entries(refused)) {
   test(`a function ${what} is refused`, async () => {
     await assert.rejects(
-      InferenceSession.create(bytes, HERE),
+      InferenceSession.create(bytes, THREADED),
       (error) => (error.name === 'TrainletError' && sentence.test(error.message)) || assert.fail(error.message),
     );
   });

@@ -5,8 +5,8 @@ import { readFileSync } from 'node:fs';
 import { test } from 'node:test';
 import { generateArtifacts, InferenceSession } from '../../../js/index.js';
 import { attribute, info, message, tensor, weight } from '../../bench/models/onnx_file.js';
+import { THREADED } from '../../support/engines.js';
 
-const HERE = /** @type {const} */ ({ worker: false });
 const [FLOAT, INT64] = [1, 7];
 
 /** A node as PyTorch's exporter writes it: in a module, its own name made of the value's. */
@@ -99,7 +99,7 @@ const REFUSED = [
 ];
 for (const [name, file, options, said] of REFUSED)
   test(`${name}: the refusal says operator and module`, async () => {
-    await assert.rejects(generateArtifacts(file, { ...HERE, ...options }), ({ message: text }) => {
+    await assert.rejects(generateArtifacts(file, { ...THREADED, ...options }), ({ message: text }) => {
       assert.ok(text.includes(said), text);
       return true;
     });
@@ -112,7 +112,7 @@ test('a warning says operator and module', async () => {
     [info('x', FLOAT, [2, 4])],
     info('softmax_3', FLOAT, [2, 3]),
   );
-  const { warnings } = await generateArtifacts(fixed, { ...HERE, loss: 'mse' });
+  const { warnings } = await generateArtifacts(fixed, { ...THREADED, loss: 'mse' });
   assert.ok(warnings.join('\n').includes("and Softmax 'node_softmax_3' in 'gate' keeps that"), warnings.join('\n'));
 });
 
@@ -120,7 +120,7 @@ test('so does what a run refuses', async () => {
   const shape = tensor('shape', { type: 'int64', dims: [2], data: BigInt64Array.of(4n, -1n) });
   const session = await InferenceSession.create(
     after('Reshape', ['linear', 'shape'], 'view_7', 'block.3', [shape]),
-    HERE,
+    THREADED,
   );
   const feeds = { x: { type: /** @type {const} */ ('float32'), data: new Float32Array(12), dims: [3, 4] } };
   await assert.rejects(session.run(feeds), ({ message: text }) => {
@@ -132,7 +132,7 @@ test('so does what a run refuses', async () => {
 
 test('a model that never had a Dropout is not told of one', async () => {
   const file = new Uint8Array(readFileSync(new URL('../../golden/data/conv_dynamo.onnx', import.meta.url)));
-  const { warnings } = await generateArtifacts(file, { ...HERE, batch: 'fixed', loss: 'cross-entropy' });
+  const { warnings } = await generateArtifacts(file, { ...THREADED, batch: 'fixed', loss: 'cross-entropy' });
   assert.match(warnings.join('\n'), /folded BatchNormalization/);
   assert.doesNotMatch(warnings.join('\n'), /Dropout/);
 });

@@ -8,9 +8,9 @@ import { test } from 'node:test';
 import { generateArtifacts, InferenceSession, Tensor, TrainingSession } from '../../../js/index.js';
 import { info, message, node, weight } from '../../bench/models/onnx_file.js';
 import { run } from '../../support/run-cli.js';
+import { THREADED } from '../../support/engines.js';
 
 const WARNING = 'the model is written in ai.onnx opset 99, newer than the 28 we know: it is read as one of 28';
-const HERE = { worker: false };
 
 /** y = x · w, (2, 3) by (3, 4). @param {number} opset */
 const model = (opset) =>
@@ -31,7 +31,7 @@ const model = (opset) =>
 
 test('its session says so, and runs it', async () => {
   const feeds = { x: new Tensor('float32', [1, 2, 3, 4, 5, 6], [2, 3]) };
-  const [newer, known] = await Promise.all([99, 28].map((opset) => InferenceSession.create(model(opset), HERE)));
+  const [newer, known] = await Promise.all([99, 28].map((opset) => InferenceSession.create(model(opset), THREADED)));
   assert.deepEqual(newer.warnings, [WARNING]);
   assert.deepEqual(known.warnings, []);
   assert.deepEqual((await newer.run(feeds)).y.data, (await known.run(feeds)).y.data);
@@ -39,9 +39,9 @@ test('its session says so, and runs it', async () => {
 });
 
 test('so do its artifacts, and their session', async () => {
-  const made = await generateArtifacts(model(99), { loss: 'mse', batch: 'fixed', ...HERE });
+  const made = await generateArtifacts(model(99), { loss: 'mse', batch: 'fixed', ...THREADED });
   assert.ok(made.warnings.includes(WARNING));
-  const session = await TrainingSession.create(made, HERE);
+  const session = await TrainingSession.create(made, THREADED);
   assert.deepEqual(session.warnings, [WARNING]);
   await session.release();
 });

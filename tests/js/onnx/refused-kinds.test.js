@@ -8,8 +8,8 @@ import { after, before, test } from 'node:test';
 import * as ort from 'onnxruntime-web';
 import { generateArtifacts, InferenceSession, Tensor, TrainingSession, TrainletError } from '../../../js/index.js';
 import { info, message, node, weight } from '../../bench/models/onnx_file.js';
+import { THREADED } from '../../support/engines.js';
 
-const HERE = { worker: false };
 const tensor = (/** @type {number} */ elements) =>
   message([1, message([1, elements], [2, message([1, message([2, 'N'])], [1, message([1, 2])])])]);
 const [FLOAT, STRING] = [1, 8];
@@ -62,9 +62,9 @@ test('a model with such an input is refused by the name of the input and what it
     [model(wrapped(KINDS.optional)), /input 'x' is an optional; training feeds graphs with tensors alone/],
   ];
   for (const [bytes, words] of /** @type {[Uint8Array, RegExp][]} */ (nowhere))
-    await assert.rejects(InferenceSession.create(bytes, HERE), is('unsupported-op', words));
+    await assert.rejects(InferenceSession.create(bytes, THREADED), is('unsupported-op', words));
   for (const [bytes, words] of /** @type {[Uint8Array, RegExp][]} */ ([...nowhere, ...notInTraining])) {
-    await assert.rejects(generateArtifacts(bytes, { loss: 'mse', ...HERE }), is('unsupported-op', words));
+    await assert.rejects(generateArtifacts(bytes, { loss: 'mse', ...THREADED }), is('unsupported-op', words));
   }
 });
 
@@ -74,10 +74,10 @@ let inference;
 /** @type {TrainingSession} */
 let training;
 before(async () => {
-  inference = await InferenceSession.create(model(tensor(FLOAT)), HERE);
+  inference = await InferenceSession.create(model(tensor(FLOAT)), THREADED);
   training = await TrainingSession.create(
-    await generateArtifacts(model(tensor(FLOAT)), { loss: 'mse', optimizer: 'sgd', ...HERE }),
-    HERE,
+    await generateArtifacts(model(tensor(FLOAT)), { loss: 'mse', optimizer: 'sgd', ...THREADED }),
+    THREADED,
   );
 });
 after(() => Promise.all([inference, training].map((session) => session.release())));

@@ -9,11 +9,11 @@ import { test } from 'node:test';
 import { generateArtifacts, InferenceSession, Tensor, TrainingSession } from '../../../js/index.js';
 import { onnxFile } from '../../bench/models/onnx_file.js';
 import { batchUnit } from '../../support/recipe.js';
+import { THREADED } from '../../support/engines.js';
 
 const ort = createRequire(import.meta.url)('onnxruntime-web');
 ort.env.wasm.numThreads = 1;
 
-const HERE = { worker: false };
 const STATISTICS = ['mean_after', 'var_after', 'mean_of_batch', 'inverse_deviation'];
 const vector = (/** @type {number[]} */ ...numbers) => ({
   type: 'float32',
@@ -65,7 +65,7 @@ const near = (/** @type {ArrayLike<number>} */ a, /** @type {ArrayLike<number>} 
 
 /** @param {Uint8Array} bytes */
 async function infer(bytes) {
-  const session = await InferenceSession.create(bytes, HERE);
+  const session = await InferenceSession.create(bytes, THREADED);
   const outputs = await session.run({ x: X });
   await session.release();
   return outputs;
@@ -85,8 +85,8 @@ test('its artifacts normalize by the batch in training and by the running statis
   const [old, today] = [model(9, STATISTICS), model(15, STATISTICS.slice(0, 2), { training_mode: 1 })];
   const results = [];
   for (const bytes of [old, today]) {
-    const made = await generateArtifacts(bytes, { loss: 'mse', optimizer: 'sgd', ...HERE });
-    const session = await TrainingSession.create(made, HERE);
+    const made = await generateArtifacts(bytes, { loss: 'mse', optimizer: 'sgd', ...THREADED });
+    const session = await TrainingSession.create(made, THREADED);
     const feeds = { x: X, target: new Tensor('float32', new Float32Array(10), [5, 2]) };
     const { loss } = await session.step(feeds);
     const statistics = await session.getParameter('var');

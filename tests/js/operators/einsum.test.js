@@ -9,8 +9,8 @@ import { test } from 'node:test';
 import { generateArtifacts, InferenceSession, Tensor, TrainingSession } from '../../../js/index.js';
 import { onnxFile } from '../../bench/models/onnx_file.js';
 import { batchUnit } from '../../support/recipe.js';
+import { HERE } from '../../support/engines.js';
 
-const HERE = { worker: false, threads: 1 };
 const golden = JSON.parse(readFileSync(new URL('../../golden/data/einsum.json', import.meta.url), 'utf8'));
 
 /** One name a dim: its letter; an ellipsis has two. */

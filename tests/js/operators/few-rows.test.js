@@ -5,8 +5,8 @@ import { test } from 'node:test';
 import { generateArtifacts, InferenceSession, Tensor, TrainingSession } from '../../../js/index.js';
 import { attribute, info, message, node, tensor } from '../../bench/models/onnx_file.js';
 import { batchUnit } from '../../support/recipe.js';
+import { HERE } from '../../support/engines.js';
 
-const HERE = { worker: false, threads: 1 };
 const FLOAT = 1;
 /** More than caches hold, in blocks of depth that are not whole, in columns of which some are left over. */
 const [DEPTH, COLUMNS] = [901, 605];

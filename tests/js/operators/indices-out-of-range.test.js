@@ -7,8 +7,8 @@ import assert from 'node:assert/strict';
 import test from 'node:test';
 import { generateArtifacts, InferenceSession, Tensor, TrainingSession } from '../../../js/index.js';
 import { attribute, info, message, node, TYPES, tensor, weight } from '../../bench/models/onnx_file.js';
+import { HERE } from '../../support/engines.js';
 
-const HERE = { worker: false, threads: 1 };
 const ARRAYS = { float32: Float32Array, int64: BigInt64Array, int32: Int32Array };
 const of = (type, dims, ...values) => {
   const count = dims.reduce((a, b) => a * b, 1);

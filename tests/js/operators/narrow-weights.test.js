@@ -5,8 +5,8 @@ import { test } from 'node:test';
 import { InferenceSession, Tensor } from '../../../js/index.js';
 import { attribute, info, message, node, tensor } from '../../bench/models/onnx_file.js';
 import { batchBits, batchUnit } from '../../support/recipe.js';
+import { HERE } from '../../support/engines.js';
 
-const HERE = { worker: false, threads: 1 };
 /** As float32 more than the 4 MB that are widened once; enough columns for two threads, and some left over. */
 const [DEPTH, COLUMNS, BLOCK] = [544, 2051, 32];
 const BLOCKS = DEPTH / BLOCK;

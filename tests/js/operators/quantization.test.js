@@ -11,8 +11,8 @@ import test from 'node:test';
 import { generateArtifacts, InferenceSession, Tensor, TrainingSession } from '../../../js/index.js';
 import { attribute, info, message, tensor } from '../../bench/models/onnx_file.js';
 import { batchBits, batchUnit } from '../../support/recipe.js';
+import { THREADED } from '../../support/engines.js';
 
-const HERE = { worker: false };
 const require = createRequire(import.meta.url);
 // the one that has FakeQuant
 const ort = require(path.join(path.dirname(require.resolve('onnxruntime-web')), 'ort.training.wasm.min.js'));
@@ -23,7 +23,7 @@ const bytes = (seed, count) => Uint8Array.from({ length: count }, (_, i) => batc
 const floats = (dims, data) => new Tensor('float32', data, dims);
 
 async function run(model, feeds, output = 'y') {
-  const session = await InferenceSession.create(model, HERE);
+  const session = await InferenceSession.create(model, THREADED);
   const { data } = (await session.run(feeds))[output];
   await session.release();
   return data;
@@ -86,8 +86,8 @@ test('FakeQuant is what it is in onnxruntime-web, and its gradient stops where i
   );
   assertClose(await run(model, x), await theirs(model, x));
   const session = await TrainingSession.create(
-    await generateArtifacts(model, { ...HERE, loss: 'mse', optimizer: { type: 'sgd', lr: 1 } }),
-    HERE,
+    await generateArtifacts(model, { ...THREADED, loss: 'mse', optimizer: { type: 'sgd', lr: 1 } }),
+    THREADED,
   );
   await session.step({ ...x, target: floats([4, 5], new Float32Array(20)) });
   const moved = (await session.getParameter('w')).data;
@@ -104,8 +104,8 @@ test('a network trained with fake_quantize is exported with its integers, which 
   const model = readFileSync(new URL('../../golden/data/quantized.onnx', import.meta.url)),
     feeds = { input: floats([12, 6], units(3, 72, -1, 1)) };
   const session = await TrainingSession.create(
-    await generateArtifacts(model, { ...HERE, loss: 'cross-entropy', optimizer: { type: 'sgd', lr: 0.5 } }),
-    HERE,
+    await generateArtifacts(model, { ...THREADED, loss: 'cross-entropy', optimizer: { type: 'sgd', lr: 0.5 } }),
+    THREADED,
   );
   const labels = new Tensor(
       'int64',
@@ -139,7 +139,7 @@ test('weights of 4 bits are read for DequantizeLinear, and are ints elsewhere', 
       );
     assertClose(await run(model('DequantizeLinear'), x), await theirs(model('DequantizeLinear'), x));
     await assert.rejects(
-      InferenceSession.create(model('Mul'), HERE),
+      InferenceSession.create(model('Mul'), THREADED),
       /inputs must be of one type, they are int64 and float32/,
     );
   }
@@ -168,9 +168,9 @@ test('MatMulNBits is what it is in onnxruntime-web; what comes before it trains,
     weights('scales', 'float32', [12], scales),
   );
   assertClose(await run(model, x), await theirs(model, x));
-  const artifacts = await generateArtifacts(model, { ...HERE, loss: 'mse', optimizer: { type: 'sgd', lr: 0.01 } });
+  const artifacts = await generateArtifacts(model, { ...THREADED, loss: 'mse', optimizer: { type: 'sgd', lr: 0.01 } });
   assert.ok(artifacts.warnings.some((warning) => warning.includes("'scales' (operand of MatMulNBits")));
-  const session = await TrainingSession.create(artifacts, HERE),
+  const session = await TrainingSession.create(artifacts, THREADED),
     losses = [];
   for (let i = 0; i < 5; i++)
     losses.push((await session.step({ ...x, target: floats([4, 6], new Float32Array(24)) })).loss);
@@ -186,7 +186,7 @@ const ROUNDED = 0.0025;
 
 for (const [name, { model, feeds, same, theirs: rounded }] of Object.entries(QUANTIZED))
   test(`${name}: as onnxruntime.quantization makes it`, async () => {
-    const session = await InferenceSession.create(new Uint8Array(Buffer.from(model, 'base64')), HERE);
+    const session = await InferenceSession.create(new Uint8Array(Buffer.from(model, 'base64')), THREADED);
     const tensors = Object.entries(feeds).map(([key, { dims, data }]) => [key, floats(dims, data)]);
     const got = await session.run(Object.fromEntries(tensors));
     for (const [want, within] of [

@@ -6,9 +6,9 @@ import { test } from 'node:test';
 import * as ort from 'onnxruntime-web';
 import { generateArtifacts, InferenceSession, Tensor, TrainletError } from '../../../js/index.js';
 import { attribute, info, message, node } from '../../bench/models/onnx_file.js';
+import { THREADED } from '../../support/engines.js';
 
 ort.env.wasm.numThreads = 1;
-const HERE = { worker: false };
 const [FLOAT, INT, INT32, STRING, BOOL, DOUBLE, UINT8] = [1, 7, 6, 8, 9, 11, 2];
 
 /**
@@ -41,7 +41,7 @@ const constant = (/** @type {string} */ name, /** @type {string[]} */ list) =>
 
 /** @param {Uint8Array} bytes @param {Record<string, Tensor | Tensor<string[]>>} feeds */
 async function ours(bytes, feeds, options = {}) {
-  const session = await InferenceSession.create(bytes, { ...HERE, ...options });
+  const session = await InferenceSession.create(bytes, { ...THREADED, ...options });
   try {
     return await session.run(feeds);
   } finally {
@@ -114,7 +114,7 @@ test('strings travel whole, through a worker too, and move as other elements do'
       [3n, 6n],
     ],
   );
-  const session = await InferenceSession.create(bytes, HERE);
+  const session = await InferenceSession.create(bytes, THREADED);
   for (const [n, text] of /** @type {[number, string][]} */ ([
     [2, 'ab'],
     [2, 'a much longer text than the one before'.repeat(50)],
@@ -173,7 +173,7 @@ test('Cast writes numbers that read back, and reads what ONNX Runtime reads', as
 test('strings that a Loop makes outlive it', async () => {
   const session = await InferenceSession.create(
     readFileSync(new URL('../../golden/data/subgraphs/fed_texts.onnx', import.meta.url)),
-    HERE,
+    THREADED,
   );
   for (const n of [1, 300, 7]) {
     const { y } = await session.run({ n: new Tensor('int64', [n], []) });
@@ -316,7 +316,7 @@ test('what has no place for strings refuses them in one sentence', async () => {
     is('invalid-feed', /input 'x' wants shape \(2\), \(3\) came/),
   );
   await assert.rejects(
-    generateArtifacts(same, { loss: 'mse', ...HERE }),
+    generateArtifacts(same, { loss: 'mse', ...THREADED }),
     is('unsupported-op', /input 'x' has elements of type string; training feeds graphs with numbers alone/),
   );
   const broken = model([node('Identity', ['w'], 'y')], [], [info('y', STRING, [2])], [constant('w', ['a', 'b\0'])]);

@@ -5,11 +5,10 @@ import { execFileSync } from 'node:child_process';
 import { existsSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import { test } from 'node:test';
-import { fileURLToPath } from 'node:url';
 import { COMMANDS } from '../../../js/cli/commands.js';
 import { pageOfExports } from '../../../tools/exports.mjs';
+import { root } from '../../support/engines.js';
 
-const ROOT = fileURLToPath(new URL('../../..', import.meta.url));
 const PAGES = [
   'CONTRIBUTING.md',
   ...['building', 'design', 'map'].map((page) => `docs/internals/${page}.md`),
@@ -35,15 +34,15 @@ const USUAL = [
   'tsconfig.json',
 ];
 
-const read = (/** @type {string} */ file) => readFileSync(path.join(ROOT, file), 'utf8');
+const read = (/** @type {string} */ file) => readFileSync(path.join(root, file), 'utf8');
 /** As git has it, so that what is built does not count. */
 const LISTED = execFileSync('git', ['ls-files', '--cached', '--others', '--exclude-standard'], {
-  cwd: ROOT,
+  cwd: root,
   encoding: 'utf8',
 });
 const FILES = LISTED.trim()
   .split('\n')
-  .filter((file) => existsSync(path.join(ROOT, file)));
+  .filter((file) => existsSync(path.join(root, file)));
 const PATHS = new Set(FILES.flatMap((file) => file.split('/').map((_, i, parts) => parts.slice(0, i + 1).join('/'))));
 const NAMES = new Set(FILES.map((file) => path.basename(file)));
 const SCRIPTS = JSON.parse(read('package.json')).scripts;

@@ -4,11 +4,10 @@ import assert from 'node:assert/strict';
 import { readdir, readFile } from 'node:fs/promises';
 import path from 'node:path';
 import { test } from 'node:test';
-import { fileURLToPath } from 'node:url';
 import * as trainlet from '../../../js/index.js';
 import { ENGINES } from '../../../tools/programs.mjs';
+import { root } from '../../support/engines.js';
 
-const ROOT = fileURLToPath(new URL('../../..', import.meta.url));
 const BUILT_WORKER = path.join('js', 'engine', 'worker.js'); // its modules are looked at themselves
 
 /**
@@ -20,11 +19,11 @@ const BUILT_WORKER = path.join('js', 'engine', 'worker.js'); // its modules are 
 async function filesWith(folders, kind, pattern) {
   const found = [];
   for (const folder of folders) {
-    for (const entry of await readdir(path.join(ROOT, folder), { recursive: true, withFileTypes: true })) {
+    for (const entry of await readdir(path.join(root, folder), { recursive: true, withFileTypes: true })) {
       const file = path.join(entry.parentPath ?? entry.path, entry.name);
-      if (path.relative(ROOT, file) === BUILT_WORKER) continue;
+      if (path.relative(root, file) === BUILT_WORKER) continue;
       if (entry.isFile() && kind.test(entry.name) && pattern.test(await readFile(file, 'utf8')))
-        found.push(path.relative(ROOT, file));
+        found.push(path.relative(root, file));
     }
   }
   return found.sort();
@@ -57,7 +56,7 @@ test('a layer of src/ includes only layers before it: kernels know only numbers,
   assert.deepEqual([...new Set(files.map(layerOf))].sort(), [...LAYERS].sort());
   const upward = [];
   for (const file of files) {
-    const text = await readFile(path.join(ROOT, 'src', file), 'utf8');
+    const text = await readFile(path.join(root, 'src', file), 'utf8');
     for (const [, included] of text.matchAll(/^#include "([^"]+)"/gm)) {
       if (LAYERS.indexOf(layerOf(included)) > LAYERS.indexOf(layerOf(file)))
         upward.push(`${file} includes ${included}`);
@@ -78,7 +77,7 @@ async function modules() {
   const found = new Map();
   for (const file of await filesWith(['js'], /\.js$/, /./)) {
     const name = path.relative('js', file).replaceAll(path.sep, '/');
-    const code = (await readFile(path.join(ROOT, file), 'utf8')).replace(/\/\*[\s\S]*?\*\//g, '');
+    const code = (await readFile(path.join(root, file), 'utf8')).replace(/\/\*[\s\S]*?\*\//g, '');
     const named = [...code.matchAll(imports)].map(([, to]) => path.posix.join(path.posix.dirname(name), to));
     found.set(
       name,
@@ -122,12 +121,12 @@ test('only src/onnx/ (by its own header too), the wire and trainlet_checkpoint.c
 });
 
 test('every operator has its line in ops.def, once, and every line its operator', async () => {
-  const lines = [...(await readFile(path.join(ROOT, 'src/ops/ops.def'), 'utf8')).matchAll(/^OP\((\w+)\)$/gm)].map(
+  const lines = [...(await readFile(path.join(root, 'src/ops/ops.def'), 'utf8')).matchAll(/^OP\((\w+)\)$/gm)].map(
     ([, name]) => name,
   );
   const defined = [];
   for (const file of await filesWith(['src/ops'], /\.c$/, /^OPERATOR\(/m)) {
-    const text = await readFile(path.join(ROOT, file), 'utf8');
+    const text = await readFile(path.join(root, file), 'utf8');
     for (const [, name] of text.matchAll(/^OPERATOR\((\w+)\)/gm))
       defined.push({ name, file: path.basename(file, '.c') });
   }
@@ -140,7 +139,7 @@ test('of the C library the engine calls what wasm/c_library.c has, in the ways t
   const larger = /\b(?:v?sprintf|v?asprintf|v?f?printf|v?f?scanf|sscanf|atof|atoi|strtol|strtoul|strtold|log2|powf?)\(/;
   const strange = [];
   for (const file of await filesWith(['src', 'wasm'], /\.[ch]$/, /"|\(/)) {
-    const text = (await readFile(path.join(ROOT, file), 'utf8')).replace(/\/\*[\s\S]*?\*\/|\/\/.*/g, '');
+    const text = (await readFile(path.join(root, file), 'utf8')).replace(/\/\*[\s\S]*?\*\/|\/\/.*/g, '');
     const calls = text.match(larger);
     if (calls) strange.push(`${file}: ${calls[0]}`);
     for (const [literal] of text.replace(/"\s+"/g, '').matchAll(/"(?:[^"\\\n]|\\.)*"/g))
@@ -173,7 +172,7 @@ test('a drawing in a comment is not torn: no sentence follows it on the next lin
   const torn = [];
   let drawings = 0;
   for (const file of await filesWith(['src', 'wasm', 'js', 'tests', 'web-demo'], /\.(c|h|m?js|ts)$/, /[─▶]/)) {
-    const lines = (await readFile(path.join(ROOT, file), 'utf8')).split('\n');
+    const lines = (await readFile(path.join(root, file), 'utf8')).split('\n');
     lines.slice(1).forEach((line, i) => {
       if (!drawing.test(lines[i])) return;
       drawings++;
@@ -206,7 +205,7 @@ test('a comment begins with its subject, not with a clause about it', async () =
   const line = new RegExp(`(?<!^ *//.*\\n)^(?:.* )?// ${opener}`, 'gim');
   const found = [];
   for (const file of await filesWith(CODE, /\.(c|h|def|m?js|ts|css)$/, new RegExp(opener, 'i'))) {
-    const text = await readFile(path.join(ROOT, file), 'utf8');
+    const text = await readFile(path.join(root, file), 'utf8');
     for (const pattern of [first, inside, line])
       for (const [comment] of text.matchAll(pattern)) found.push(`${file}: ${comment}`);
   }
@@ -215,7 +214,7 @@ test('a comment begins with its subject, not with a clause about it', async () =
 
 test('the files of the engine have the same names wherever they are named', async () => {
   for (const file of ['js/engine/compile.js', 'js/cli/shrink/index.js', 'package.json', 'wasm/README.md']) {
-    const text = await readFile(path.join(ROOT, file), 'utf8');
+    const text = await readFile(path.join(root, file), 'utf8');
     const named = new Set(text.match(/\btrainlet(-\w+)*\.wasm\b/g));
     assert.deepEqual([...named].sort(), [...ENGINES].sort(), file);
   }
@@ -227,7 +226,7 @@ test('the first line of a file says what it is', async () => {
 });
 
 const linesOf = async (/** @type {string} */ file) =>
-  (await readFile(path.join(ROOT, file), 'utf8')).trimEnd().split('\n');
+  (await readFile(path.join(root, file), 'utf8')).trimEnd().split('\n');
 
 test('types.d.ts only exports the files of types/, and no file of types has more than 400 lines', async () => {
   const front = await linesOf('js/types.d.ts');

@@ -9,12 +9,11 @@ import { mkdtempSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSy
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { after, before, test } from 'node:test';
-import { fileURLToPath } from 'node:url';
 import { Tensor, TrainingSession } from '../../../js/index.js';
 import { info, message, node, weight } from '../../bench/models/onnx_file.js';
+import { root } from '../../support/engines.js';
 
-const ROOT = fileURLToPath(new URL('../../..', import.meta.url));
-const EXAMPLE = path.join(ROOT, 'examples/native');
+const EXAMPLE = path.join(root, 'examples/native');
 const [PIXELS, HIDDEN, CLASSES, BATCH, STEPS] = [784, 128, 10, 16, 100];
 const OVERHEAD = 8 * 1024; // bytes beside the numbers of parameters, gradients, step and inputs: all that is no number
 
@@ -47,13 +46,13 @@ function writeModel() {
 
 /** @param {string} build @param {string[]} options of CMake */
 const configure = (build, ...options) =>
-  run('cmake', ['-S', ROOT, '-B', build, '-G', 'Ninja', '-DCMAKE_BUILD_TYPE=MinSizeRel', ...options], {
+  run('cmake', ['-S', root, '-B', build, '-G', 'Ninja', '-DCMAKE_BUILD_TYPE=MinSizeRel', ...options], {
     stdio: 'pipe',
   });
 
 /** Builds the library in build/NAME, and gives the place where it is installed. @param {string} name */
 function install(name, /** @type {string[]} */ ...options) {
-  const build = path.join(ROOT, 'build', name);
+  const build = path.join(root, 'build', name);
   configure(build, ...options);
   run('cmake', ['--build', build]);
   run('cmake', ['--install', build, '--prefix', path.join(folder, 'installed')]);
@@ -65,7 +64,7 @@ function install(name, /** @type {string[]} */ ...options) {
 before(() => {
   install('small', '-DBUILD_TESTING=OFF');
   writeModel();
-  const cli = path.join(ROOT, 'js/cli/index.js');
+  const cli = path.join(root, 'js/cli/index.js');
   const options = ['--loss', 'cross-entropy', '--optimizer', 'sgd', '--lr', '0.1', '--format', 'compact'];
   run(process.execPath, [cli, 'artifacts', path.join(folder, 'mlp.onnx'), ...options, '-o', compact]);
 });
@@ -161,7 +160,7 @@ test('what is installed: trainlet.h, what it includes, and no word of where it w
   );
   for (const file of files.filter((name) => !name.endsWith('.a'))) {
     const text = readFileSync(path.join(installed, file), 'utf8');
-    for (const place of [ROOT, path.join(folder, 'installed')]) assert.ok(!text.includes(place), file);
+    for (const place of [root, path.join(folder, 'installed')]) assert.ok(!text.includes(place), file);
   }
 });
 

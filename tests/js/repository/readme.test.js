@@ -7,12 +7,11 @@ import { execFile } from 'node:child_process';
 import { readFile, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { after, before, test } from 'node:test';
-import { fileURLToPath } from 'node:url';
 import { info, message, node, tensor } from '../../bench/models/onnx_file.js';
 import { batchUnit } from '../../support/recipe.js';
 import { installPacked } from '../../packed.js';
+import { root } from '../../support/engines.js';
 
-const ROOT = fileURLToPath(new URL('../../..', import.meta.url));
 const HIDDEN = 8;
 
 /** A number of eight bits and few digits, as weights are begun with. @param {number} seed @param {number} count */
@@ -40,7 +39,7 @@ function model(last) {
   return message([1, 8], [7, graph], [8, message([1, ''], [2, 17])]);
 }
 
-const readme = await readFile(path.join(ROOT, 'README.md'), 'utf8');
+const readme = await readFile(path.join(root, 'README.md'), 'utf8');
 const [, example] = /^```js\n(.*?)^```/ms.exec(readme) ?? [];
 const encoded = [...example.matchAll(/^ {4}'([\w+/=]+)'/gm)].map(([, piece]) => piece).join('');
 

@@ -8,12 +8,11 @@ import { mkdir, mkdtemp, readFile, rm, symlink, writeFile } from 'node:fs/promis
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { test } from 'node:test';
-import { fileURLToPath } from 'node:url';
 import { Tensor } from '../../../js/index.js';
 import { buildDist } from '../../../tools/dist.mjs';
+import { root } from '../../support/engines.js';
 
-const ROOT = fileURLToPath(new URL('../../..', import.meta.url));
-const page = await readFile(path.join(ROOT, 'docs/guides/samples.md'), 'utf8');
+const page = await readFile(path.join(root, 'docs/guides/samples.md'), 'utf8');
 const [picture, sound, augmentation, program] = [...page.matchAll(/^```js\n(.*?)^```/gms)].map(([, code]) => code);
 
 /** Of a line of code that makes `input`. */
@@ -29,7 +28,7 @@ test('the examples of a picture and a sound', async () => {
   assert.deepEqual((await made(picture, photo)).dims, [1, 3, 224, 224]);
   assert.deepEqual((await made(sound, new Float32Array(9000))).dims, [1, 40, 81]);
   const typesOf = async (subject) =>
-    (await readFile(path.join(ROOT, `js/types/${subject}.d.ts`), 'utf8')).replace(/^ +\* {5}/gm, '');
+    (await readFile(path.join(root, `js/types/${subject}.d.ts`), 'utf8')).replace(/^ +\* {5}/gm, '');
   const [tensor, fit] = await Promise.all(['tensor', 'fit'].map(typesOf));
   for (const code of [picture, sound]) assert.ok(tensor.includes(code.trim()), 'the same example is beside the method');
   assert.ok(fit.includes(augmentation.trim()), 'the same example is beside the option');
@@ -40,7 +39,7 @@ test('the program prints what it says', async () => {
   const folder = await mkdtemp(path.join(tmpdir(), 'trainlet-docs-'));
   try {
     await mkdir(path.join(folder, 'node_modules'));
-    await symlink(ROOT, path.join(folder, 'node_modules', 'trainlet'), 'junction');
+    await symlink(root, path.join(folder, 'node_modules', 'trainlet'), 'junction');
     await writeFile(path.join(folder, 'example.mjs'), program);
     const printed = execFileSync(process.execPath, ['example.mjs'], { cwd: folder, encoding: 'utf8' });
     const said = [...program.matchAll(/^console\.log\(.*\); \/\/ (.*?)(?:: .*)?$/gm)].map(([, words]) => words);

@@ -4,15 +4,14 @@ import assert from 'node:assert/strict';
 import { existsSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import { test } from 'node:test';
-import { fileURLToPath } from 'node:url';
 import { ROWS } from '../../sizes/rows.js';
 import { complaintOf, readTable, weigh } from '../../sizes/weigh.js';
+import { root } from '../../support/engines.js';
 
-const ROOT = fileURLToPath(new URL('../../..', import.meta.url));
-const read = (/** @type {string} */ file) => readFileSync(path.join(ROOT, file));
+const read = (/** @type {string} */ file) => readFileSync(path.join(root, file));
 const FINISHED = 'build/wasm/finished/trainlet.wasm';
 /** Why the wasm files are others than the table's. */
-const otherWasm = !existsSync(path.join(ROOT, `${FINISHED}.named.wasm`))
+const otherWasm = !existsSync(path.join(root, `${FINISHED}.named.wasm`))
   ? 'not linked by lld'
   : !read('js/engine/trainlet.wasm').equals(read(FINISHED)) && 'built with --fast';
 const table = readTable();

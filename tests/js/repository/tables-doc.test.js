@@ -6,15 +6,14 @@ import { mkdir, mkdtemp, readFile, rm, symlink, writeFile } from 'node:fs/promis
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { after, before, test } from 'node:test';
-import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { readTable } from '../../../js/index.js';
 import { buildDist } from '../../../tools/dist.mjs';
 import { attribute, info, message, node, weight } from '../../bench/models/onnx_file.js';
 import { batchUnit } from '../../support/recipe.js';
+import { root } from '../../support/engines.js';
 
-const ROOT = fileURLToPath(new URL('../../..', import.meta.url));
-const page = await readFile(path.join(ROOT, 'docs/guides/tables.md'), 'utf8');
+const page = await readFile(path.join(root, 'docs/guides/tables.md'), 'utf8');
 const [regression, classification] = [...page.matchAll(/^```js\n(.*?)^```/gms)].map(([, code]) => code);
 const HIDDEN = 16;
 const unit = (row, column) => batchUnit(column + 1, row);
@@ -75,7 +74,7 @@ before(async () => {
   await buildDist();
   folder = await mkdtemp(path.join(tmpdir(), 'trainlet-tables-'));
   await mkdir(path.join(folder, 'node_modules'));
-  await symlink(ROOT, path.join(folder, 'node_modules', 'trainlet'), 'junction');
+  await symlink(root, path.join(folder, 'node_modules', 'trainlet'), 'junction');
   const houses = await readTable(TABLES.houses, { target: 'price' });
   const flowers = await readTable(TABLES.flowers, { target: 'kind' });
   const price = houses.columns.find(({ role }) => role === 'target');

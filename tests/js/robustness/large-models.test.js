@@ -5,9 +5,9 @@ import assert from 'node:assert/strict';
 import test from 'node:test';
 import { generateArtifacts, InferenceSession, Tensor, TrainingSession } from '../../../js/index.js';
 import { attribute, info, message, node, tensor } from '../../bench/models/onnx_file.js';
+import { THREADED } from '../../support/engines.js';
 
 const NODES = 20_000;
-const HERE = { worker: false };
 const SECONDS = 15; // of processor time, for each model in all phases
 const floats = (...data) => ({ type: 'float32', dims: [data.length], data: Float32Array.from(data) });
 const vector = (name) => info(name, 1, [2]);
@@ -82,7 +82,7 @@ const feeds = (inputs) => Object.fromEntries(inputs.map((name) => [name, x]));
 for (const [name, bytes] of Object.entries(MODELS)) {
   test(`${NODES} nodes, ${name}: loaded, run, made into artifacts, trained`, async () => {
     const before = process.cpuUsage();
-    const session = await InferenceSession.create(bytes, HERE);
+    const session = await InferenceSession.create(bytes, THREADED);
     const { y } = await session.run(feeds(session.inputNames));
     assert.equal(y.data.length, 2);
     await session.release();
@@ -91,9 +91,9 @@ for (const [name, bytes] of Object.entries(MODELS)) {
       lossInputs: ['y'],
       optimizer: { type: 'sgd', lr: 0 },
       requiresGrad: ['w'],
-      ...HERE,
+      ...THREADED,
     });
-    const training = await TrainingSession.create(artifacts, HERE);
+    const training = await TrainingSession.create(artifacts, THREADED);
     const inputs = training.trainingInputNames;
     const { loss } = await training.step({
       ...feeds(inputs.filter((input) => input !== 'target')),
@@ -112,7 +112,7 @@ test(`${NODES} warnings: each of them is there, and soon`, async () => {
     loss: 'mse',
     lossInputs: ['y'],
     requiresGrad: ['w*'],
-    ...HERE,
+    ...THREADED,
   });
   const { user, system } = process.cpuUsage(before);
   assert.equal(warnings.length, NODES);

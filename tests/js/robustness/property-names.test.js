@@ -8,8 +8,8 @@ import { readFile } from 'node:fs/promises';
 import { test } from 'node:test';
 import { generateArtifacts, InferenceSession, Tensor, TrainingSession } from '../../../js/index.js';
 import { info, message, onnxFile } from '../../bench/models/onnx_file.js';
+import { THREADED } from '../../support/engines.js';
 
-const HERE = { worker: false };
 const [X, WEIGHT, HIDDEN, LOGITS] = ['__proto__', 'constructor', 'hasOwnProperty', 'toString'];
 const value = (name, dims) => ({ name, type: 'float32', dims });
 
@@ -35,7 +35,7 @@ const WANTED = [
 const labels = new Tensor('int64', [0, 2]);
 
 test('an inference takes and gives them, in this thread and through a worker', async () => {
-  for (const options of [HERE, {}]) {
+  for (const options of [THREADED, {}]) {
     const session = await InferenceSession.create(model(), options);
     assert.deepEqual([session.inputNames, session.outputNames], [[X], [HIDDEN, LOGITS]]);
     const all = await session.run({ [X]: x });
@@ -68,7 +68,10 @@ test('an inference takes and gives them, in this thread and through a worker', a
 });
 
 test('nested feeds and options of runs are not mistaken for them', async () => {
-  const nested = await InferenceSession.create(model({ input: `a.${X}`, logits: 'tag', hidden: 'terminate' }), HERE);
+  const nested = await InferenceSession.create(
+    model({ input: `a.${X}`, logits: 'tag', hidden: 'terminate' }),
+    THREADED,
+  );
   const feeds = { a: { [X]: x } };
   assert.deepEqual(Object.keys(await nested.run(feeds, { tag: null })), ['tag']);
   assert.deepEqual(
@@ -80,12 +83,12 @@ test('nested feeds and options of runs are not mistaken for them', async () => {
 });
 
 test('a training, its checkpoint, its export and its artifacts have them', async () => {
-  const options = { loss: 'cross-entropy', optimizer: 'sgd', additionalOutputs: [LOGITS], ...HERE };
+  const options = { loss: 'cross-entropy', optimizer: 'sgd', additionalOutputs: [LOGITS], ...THREADED };
   const artifacts = await generateArtifacts(model(), options);
   const plain = { input: 'x', parameter: 'w', hidden: 'h', logits: 'y' };
   const [odd, usual] = await Promise.all([
-    TrainingSession.create(artifacts, HERE),
-    TrainingSession.create(await generateArtifacts(model(plain), { ...options, additionalOutputs: ['y'] }), HERE),
+    TrainingSession.create(artifacts, THREADED),
+    TrainingSession.create(await generateArtifacts(model(plain), { ...options, additionalOutputs: ['y'] }), THREADED),
   ]);
   assert.deepEqual(
     odd.parameters.map(({ name }) => name),
@@ -120,7 +123,7 @@ test('a training, its checkpoint, its export and its artifacts have them', async
   for (const format of ['trainlet', 'ort']) {
     const resumed = await TrainingSession.create(
       { ...artifacts, checkpointState: await odd.saveCheckpoint({ format }) },
-      HERE,
+      THREADED,
     );
     assert.deepEqual(
       [[...(await resumed.getParameter(WEIGHT)).data], [X, WEIGHT, LOGITS].map((name) => resumed.properties.get(name))],
@@ -128,13 +131,13 @@ test('a training, its checkpoint, its export and its artifacts have them', async
     );
     await resumed.release();
   }
-  const inference = await InferenceSession.create(await odd.exportModel(), HERE);
+  const inference = await InferenceSession.create(await odd.exportModel(), THREADED);
   assert.deepEqual([...(await inference.run({ [X]: x }))[LOGITS].data], Array(6).fill(0));
   await Promise.all([odd, usual, inference].map((session) => session.release()));
 });
 
 test('names that no model has are refused, not taken for others', async () => {
-  const session = await InferenceSession.create(model({ input: 'x\uFFFD', logits: 'y\uFFFD' }), HERE);
+  const session = await InferenceSession.create(model({ input: 'x\uFFFD', logits: 'y\uFFFD' }), THREADED);
   const feeds = { 'x\uFFFD': x };
   assert.deepEqual([...(await session.run(feeds, ['y\uFFFD']))['y\uFFFD'].data], WANTED[1]);
   await assert.rejects(session.run({ 'x\ud800': x }), { code: 'invalid-feed', message: /there is no input/ });
@@ -163,8 +166,8 @@ function replaced(file, text, bytes) {
 }
 const refused = (model, message) =>
   Promise.all([
-    assert.rejects(InferenceSession.create(model, HERE), { name: 'TrainletError', code: 'invalid-model', message }),
-    assert.rejects(generateArtifacts(model, { loss: 'mse', ...HERE }), {
+    assert.rejects(InferenceSession.create(model, THREADED), { name: 'TrainletError', code: 'invalid-model', message }),
+    assert.rejects(generateArtifacts(model, { loss: 'mse', ...THREADED }), {
       name: 'TrainletError',
       code: 'invalid-model',
       message,
@@ -193,10 +196,14 @@ test('a text that is not UTF-8 or has a zero byte is refused, wherever it stands
       /^a text of the ONNX model has a zero byte in it, at byte \d+$/,
     );
   }
-  const artifacts = await generateArtifacts(model({ parameter: 'QQQQ' }), { loss: 'mse', optimizer: 'sgd', ...HERE });
+  const artifacts = await generateArtifacts(model({ parameter: 'QQQQ' }), {
+    loss: 'mse',
+    optimizer: 'sgd',
+    ...THREADED,
+  });
   for (const key of /** @type {const} */ (['trainModel', 'evalModel'])) {
     const damaged = { ...artifacts, [key]: replaced(artifacts[key], 'QQQQ', Uint8Array.from(broken[0])) };
-    await assert.rejects(TrainingSession.create(damaged, HERE), {
+    await assert.rejects(TrainingSession.create(damaged, THREADED), {
       code: 'invalid-model',
       message: /^a text of the ONNX model is not UTF-8/,
     });
@@ -213,7 +220,7 @@ test('a text that is not UTF-8 or has a zero byte is refused, wherever it stands
     ),
     checkpointState: checkpoint,
   };
-  await assert.rejects(TrainingSession.create(ort, HERE), {
+  await assert.rejects(TrainingSession.create(ort, THREADED), {
     code: 'invalid-model',
     message: /or a text is not UTF-8$/,
   });
@@ -225,7 +232,7 @@ test('a text that is not UTF-8 or has a zero byte is refused, wherever it stands
       Uint8Array.from('fc1.weigh\xff', (c) => c.charCodeAt(0)),
     ),
   };
-  await assert.rejects(TrainingSession.create(theirs, HERE), {
+  await assert.rejects(TrainingSession.create(theirs, THREADED), {
     code: 'checkpoint-corrupt',
     message: /or a text is not UTF-8$/,
   });
@@ -234,7 +241,7 @@ test('a text that is not UTF-8 or has a zero byte is refused, wherever it stands
 test('a value with a line break in its name is refused; other names may have one, and a sentence stays one', async () => {
   for (const part of PARTS.slice(0, 4))
     await refused(model({ [part]: 'Q\nQQ' }), /^the name 'Q QQ' has a line break in it$/);
-  await assert.rejects(InferenceSession.create(model({ op: 'Re\nlu\r' }), HERE), {
+  await assert.rejects(InferenceSession.create(model({ op: 'Re\nlu\r' }), THREADED), {
     code: 'unsupported-op',
     message: /^the model uses an operator we lack: Re lu $/,
   });
@@ -244,15 +251,15 @@ test('a value with a line break in its name is refused; other names may have one
     ...notes.map(([key, text]) => [14, message([1, key], [2, text])]),
   );
   const noted = Buffer.concat([model({ input: 'x', logits: 'y' }), texts]);
-  const made = await generateArtifacts(new Uint8Array(noted), { loss: 'mse', ...HERE });
+  const made = await generateArtifacts(new Uint8Array(noted), { loss: 'mse', ...THREADED });
   assert.ok(Buffer.from(made.trainModel).includes('lines\nhere'));
-  await (await TrainingSession.create(made, HERE)).release();
+  await (await TrainingSession.create(made, THREADED)).release();
 });
 
 test('names that differ only late, and names of 2 MB, are told apart', { timeout: 120_000 }, async () => {
   const long = 'n'.repeat(2e6);
   const [input, parameter, hidden, logits] = ['a', 'b', 'c', 'd'].map((end) => long + end);
-  const session = await InferenceSession.create(model({ input, parameter, hidden, logits }), HERE);
+  const session = await InferenceSession.create(model({ input, parameter, hidden, logits }), THREADED);
   const found = await session.run({ [input]: x }, [hidden, logits]);
   assert.deepEqual(
     [hidden, logits].map((name) => [...found[name].data]),
@@ -263,9 +270,9 @@ test('names that differ only late, and names of 2 MB, are told apart', { timeout
   const made = await generateArtifacts(model({ input, parameter, hidden, logits }), {
     loss: 'mse',
     optimizer: 'sgd',
-    ...HERE,
+    ...THREADED,
   });
-  const training = await TrainingSession.create(made, HERE);
+  const training = await TrainingSession.create(made, THREADED);
   assert.equal(training.parameters[0].name, parameter);
   await training.release();
 });
@@ -297,7 +304,7 @@ test('functions are called by their whole names, however domain and name divide'
     ].map(([[domain, name], op]) => [25, message([1, name], [10, domain], ...body(op))]);
     return message([1, 8], [7, graph], ...opsets, ...functions);
   };
-  const session = await InferenceSession.create(calling(['dF', 'G'], ['d', 'FG']), HERE);
+  const session = await InferenceSession.create(calling(['dF', 'G'], ['d', 'FG']), THREADED);
   assert.deepEqual([...(await session.run({ x: new Tensor('float32', [1, -2], [1, 2]) })).y.data], [-1, -0]);
   await session.release();
   await refused(calling(['d\nF', 'G'], ['d', 'F\nG']), /^the name 'd FG.*' has a line break in it$/);

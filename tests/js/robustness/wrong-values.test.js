@@ -9,6 +9,7 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { after, test } from 'node:test';
 import * as trainlet from '../../../js/index.js';
+import { HERE } from '../../support/engines.js';
 
 const { TrainletError, Tensor, TrainingSession, InferenceSession } = trainlet;
 const here = (file) => new URL(file, import.meta.url);
@@ -20,7 +21,6 @@ const model = new Uint8Array(await readFile(here('../../golden/data/mlp_small.on
 const directory = await mkdtemp(path.join(tmpdir(), 'trainlet-wrong-'));
 process.chdir(directory); // a string is a folder's name to some
 after(() => rm(directory, { recursive: true }));
-const HERE = { worker: false, threads: 1 };
 
 class Thing {
   type = 7;

@@ -8,8 +8,8 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { generateArtifacts, Tensor, TrainingSession } from '../../../js/index.js';
 import { info, message, node, tensor } from '../../bench/models/onnx_file.js';
+import { HERE } from '../../support/engines.js';
 
-const HERE = { worker: false, threads: 1 };
 const NO_VARIANCE = /^BatchNormInternal 'norm': X is \(1, 3(, 1, 1)?\), a single value for each channel/;
 
 const floats = (/** @type {string} */ name, /** @type {number[]} */ dims, /** @type {(i: number) => number} */ of) =>

@@ -6,8 +6,8 @@ import test from 'node:test';
 import { fineTune, generateArtifacts, Tensor, TrainingSession } from '../../../js/index.js';
 import { calibrationError, temperatureOf, thresholdOf } from '../../../js/session/calibration.js';
 import { clusters, golden } from '../../support/clusters.js';
+import { HERE } from '../../support/engines.js';
 
-const HERE = { worker: false, threads: 1 };
 const sets = JSON.parse(readFileSync(new URL('../../golden/data/calibration.json', import.meta.url), 'utf8'));
 const rowsOf = ({ scores, classes, labels }) => labels.map((_, i) => scores.slice(i * classes, (i + 1) * classes));
 const near = (found, wanted) =>

@@ -6,10 +6,9 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { fineTune, generateArtifacts, InferenceSession, Tensor, TrainingSession } from '../../../js/index.js';
-import { root } from '../../../tools/programs.mjs';
 import { attribute, info, message, node, tensor } from '../../bench/models/onnx_file.js';
+import { HERE, root } from '../../support/engines.js';
 
-const HERE = { worker: false, threads: 1 };
 const golden = JSON.parse(readFileSync(join(root, 'tests/golden/data/extend.json'), 'utf8'));
 const mlp = readFileSync(join(root, 'tests/golden/data/mlp_small.onnx'));
 const [F, OLD, ALL] = [6, 3, 5];

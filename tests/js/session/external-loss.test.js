@@ -12,15 +12,18 @@ import { onnxFile } from '../../bench/models/onnx_file.js';
 import { batchFeeds, batchUnit } from '../../support/recipe.js';
 import { golden } from '../../support/clusters.js';
 import { slowInput, slowModel } from '../../support/slow-models.js';
+import { REPRODUCIBLE } from '../../support/engines.js';
 
-const HERE = { reproducible: true, threads: 1 };
 const SGD = { type: 'sgd', lr: 0.1 };
 
 /** @type {TrainingSession[]} */
 const open = [];
 async function create(model, options, more = {}) {
   open.push(
-    await TrainingSession.create(await generateArtifacts(model, { ...options, ...HERE }), { ...HERE, ...more }),
+    await TrainingSession.create(await generateArtifacts(model, { ...options, ...REPRODUCIBLE }), {
+      ...REPRODUCIBLE,
+      ...more,
+    }),
   );
   return open.at(-1);
 }
@@ -250,7 +253,7 @@ test('what cannot be is refused in a sentence', async () => {
   assert.equal(inside.outside, null);
   await assert.rejects(inside.forward({}), is('invalid-argument', /the loss is inside/));
   await assert.rejects(
-    generateArtifacts(dropping, { loss: 'outside', lossInputs: ['y'], ...HERE }),
+    generateArtifacts(dropping, { loss: 'outside', lossInputs: ['y'], ...REPRODUCIBLE }),
     is('invalid-argument', /every output takes a gradient/),
   );
 });

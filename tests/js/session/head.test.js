@@ -6,9 +6,8 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { generateArtifacts, InferenceSession, Tensor, TrainingSession } from '../../../js/index.js';
-import { root } from '../../../tools/programs.mjs';
+import { HERE, root } from '../../support/engines.js';
 
-const HERE = { worker: false, threads: 1 };
 const CLASSES = ['circle', 'square', '♥ "heart"'];
 const golden = (name) => readFileSync(join(root, 'tests/golden/data', name));
 const numbers = JSON.parse(golden('head.json'));

@@ -10,8 +10,8 @@ import { fileURLToPath } from 'node:url';
 import { crc32 } from 'node:zlib';
 import { compactArtifacts, generateArtifacts, TrainingSession } from '../../../js/index.js';
 import { clusters } from '../../support/clusters.js';
+import { HERE } from '../../support/engines.js';
 
-const HERE = { worker: false, threads: 1 };
 const CLI = fileURLToPath(new URL('../../../js/cli/index.js', import.meta.url));
 const golden = async (file) => new Uint8Array(await readFile(new URL(`../../golden/data/${file}`, import.meta.url)));
 const run = (...args) =>

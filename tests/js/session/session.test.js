@@ -15,6 +15,7 @@ import { Engine, instanceFor } from '../../../js/engine/engine.js';
 import { CheckpointStore, generateArtifacts, InferenceSession, Tensor, TrainingSession } from '../../../js/index.js';
 import { attribute, info, message, node, weight } from '../../bench/models/onnx_file.js';
 import { clusters, FEATURES, golden } from '../../support/clusters.js';
+import { THREADED } from '../../support/engines.js';
 
 const ADAM = { type: 'adam', lr: 0.01 };
 const OPTIONS = { loss: 'cross-entropy', optimizer: ADAM, additionalOutputs: ['logits'] };
@@ -159,7 +160,6 @@ test('a fit that is stopped leaves a checkpoint that another session continues',
 
 for (const name of ['mlp_small.onnx', 'cnn_bn.onnx']) {
   test(`${name}: stopped after any batch, in the middle of a group too, or saved in a step's time, a fit goes on to the same bits`, async () => {
-    const here = { worker: false };
     const parts =
       name === 'mlp_small.onnx'
         ? artifacts
@@ -174,17 +174,17 @@ for (const name of ['mlp_small.onnx', 'cnn_bn.onnx']) {
       schedule: { type: 'linear', lr: 0.05 },
       earlyStopping: { patience: 1, restoreBest: true },
     };
-    const whole = await create(parts, here);
+    const whole = await create(parts, THREADED);
     const { epochs, stopped } = await whole.fit(data, options);
     const wanted = [await whole.saveCheckpoint(), epochs.at(-1).metrics, stopped];
     const continueFrom = async (checkpointState, cut) => {
-      const second = await create({ ...parts, checkpointState }, here);
+      const second = await create({ ...parts, checkpointState }, THREADED);
       const history = await second.fit(data, options);
       assert.deepEqual([await second.saveCheckpoint(), history.epochs.at(-1).metrics, history.stopped], wanted, cut);
     };
     const batches = epochs.length * Math.ceil((name === 'mlp_small.onnx' ? 40 : 80) / 16);
     for (let k = 1; k <= batches; k++) {
-      const [first, stop] = [await create(parts, here), new AbortController()];
+      const [first, stop] = [await create(parts, THREADED), new AbortController()];
       let left = k;
       const saving = [];
       const onBatch = () => {

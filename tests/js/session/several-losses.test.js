@@ -5,8 +5,8 @@ import { after, test } from 'node:test';
 import { generateArtifacts, Tensor, TrainingSession } from '../../../js/index.js';
 import { onnxFile } from '../../bench/models/onnx_file.js';
 import { batchUnit } from '../../support/recipe.js';
+import { REPRODUCIBLE } from '../../support/engines.js';
 
-const HERE = { reproducible: true, threads: 1 };
 const SGD = { type: 'sgd', lr: 0.5 };
 const uniform = (seed, dims) => ({
   type: 'float32',
@@ -44,7 +44,10 @@ const kind = new Tensor('int64', [0n, 2n, 1n, 1n, 0n]);
 const open = [];
 async function create(options) {
   open.push(
-    await TrainingSession.create(await generateArtifacts(MODEL, { optimizer: SGD, ...options, ...HERE }), HERE),
+    await TrainingSession.create(
+      await generateArtifacts(MODEL, { optimizer: SGD, ...options, ...REPRODUCIBLE }),
+      REPRODUCIBLE,
+    ),
   );
   return open.at(-1);
 }
@@ -130,7 +133,7 @@ test('what cannot be is refused in a sentence', async () => {
     [{ losses: LOSSES, lossInputs: ['value'] }, /each of the losses has its own input/],
   ];
   for (const [options, words] of refusals)
-    await assert.rejects(generateArtifacts(MODEL, { ...options, ...HERE }), {
+    await assert.rejects(generateArtifacts(MODEL, { ...options, ...REPRODUCIBLE }), {
       code: 'invalid-argument',
       message: words,
     });

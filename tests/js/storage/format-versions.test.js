@@ -19,8 +19,8 @@ import {
   TrainingSession,
 } from '../../../js/index.js';
 import { readSource } from '../../../js/sources/source.js';
+import { HERE } from '../../support/engines.js';
 
-const HERE = { worker: false, threads: 1 };
 const golden = async (file) => new Uint8Array(await readFile(new URL(`../../golden/data/${file}`, import.meta.url)));
 const ORT = 'ort/ort_testdata_ortformat';
 

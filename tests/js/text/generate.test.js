@@ -7,10 +7,9 @@ import { test } from 'node:test';
 import { generate, generateArtifacts, InferenceSession, packText, Tensor, TrainingSession } from '../../../js/index.js';
 import { padded } from '../../../js/text/generate.js';
 import { probabilities } from '../../../js/text/sampling.js';
-import { root } from '../../../tools/programs.mjs';
 import { attribute, info, message, node, tensor } from '../../bench/models/onnx_file.js';
+import { HERE, root } from '../../support/engines.js';
 
-const HERE = { worker: false, threads: 1 };
 const golden = JSON.parse(readFileSync(join(root, 'tests/golden/data/generate.json'), 'utf8'));
 const model = (name) => readFileSync(join(root, `tests/golden/data/generate/${name}.onnx`));
 const FORMS = { gpt2: 'gpt2', gpt2_past: 'gpt2', gpt2_merged: 'gpt2', llama_past: 'llama', llama_gqa: 'llama' };
