@@ -1,6 +1,6 @@
-// Builds dist/, the package as npm ships it: index.js and its chunks, the worker in one file and trainlet.min.js for
-// browsers; node.js and the command line for Node; the wasm files beside them. Files that did not change are left
-// alone.
+// Builds dist/, the package as npm ships it: index.js, layers.js and their chunks, the worker in one file and
+// trainlet.min.js for browsers; node.js, node-layers.js and the command line for Node; the wasm files beside them.
+// Files that did not change are left alone.
 //
 //   node tools/dist.mjs
 
@@ -12,7 +12,8 @@ import { ENGINES, root } from './programs.mjs';
 
 /** Its modules are one chunk: a page loads all of them before it has a session. */
 const PAGE = 'js/index.js';
-const GROUPS = [PAGE, 'js/session/training.js'];
+const LAYERS = 'js/layers/index.js';
+const GROUPS = [PAGE, 'js/session/training.js', LAYERS];
 /** Smaller than a chunk costs, and used by several: they are in the page's. */
 const SMALL = ['js/base/checksum.js', 'js/base/timeout.js'];
 /** Each is one file without imports: one request. */
@@ -22,7 +23,7 @@ const NODE = [
   { in: PAGE, out: 'node' },
   { in: 'js/cli/index.js', out: 'cli' },
 ];
-const NAMES = { 'js/engine/worker-browser.js': 'worker' };
+const NAMES = { 'js/engine/worker-browser.js': 'worker', [LAYERS]: 'layers' };
 /** worker-augment.js imports what a page names, by comments that bundlers read and a minifier drops. */
 const COPIED = [
   'js/data/worker-augment.js',
@@ -54,10 +55,14 @@ export async function buildDist() {
     entryPoints: [{ in: PAGE, out: 'trainlet.min' }],
     plugins: [forBrowsers({ code })],
   });
-  const node = await outputsOf({ entryPoints: NODE, platform: 'node', minify: false, sourcemap: false });
+  const forNode = /** @type {const} */ ({ platform: 'node', minify: false, sourcemap: false });
+  const node = await outputsOf({ entryPoints: NODE, ...forNode });
+  const layers = [{ in: LAYERS, out: 'node-layers' }];
+  const nodeLayers = await outputsOf({ entryPoints: layers, plugins: [withErrorsOfNode], ...forNode });
   workers.delete('worker-augment.js');
   workers.delete('worker-augment.js.map');
-  for (const outputs of [workers, chunks, alone, node]) for (const [name, bytes] of outputs) files.set(name, bytes);
+  for (const outputs of [workers, chunks, alone, node, nodeLayers])
+    for (const [name, bytes] of outputs) files.set(name, bytes);
   writeFiles(join(root, 'dist'), files);
   return files;
 }
@@ -81,13 +86,13 @@ const named = (module) => ({ in: module, out: NAMES[module] ?? basename(module, 
  */
 async function chunksOf() {
   const { inputs } = /** @type {any} */ (
-    (await build({ ...OPTIONS, entryPoints: [PAGE], splitting: true, plugins: [forBrowsers()] })).metafile
+    (await build({ ...OPTIONS, entryPoints: [PAGE, LAYERS], splitting: true, plugins: [forBrowsers()] })).metafile
   );
   const lazy = lazyModules(inputs);
-  const entries = [PAGE, ...lazy];
+  const entries = [PAGE, LAYERS, ...lazy];
   /** @type {Map<string, string[]>} */
   const added = new Map([[PAGE, SMALL]]);
-  for (const entry of lazy) {
+  for (const entry of [LAYERS, ...lazy]) {
     const reached = reachedFrom(inputs, entry);
     const shared = GROUPS.filter(
       (group, i) =>
@@ -158,6 +163,18 @@ const forBrowsers = ({ added = new Map(), code = {} } = {}) => ({
     }));
   },
 });
+
+/** The class of errors is node.js's, so that instanceof knows it. @type {import('esbuild').Plugin} */
+const withErrorsOfNode = {
+  name: 'errors of node.js',
+  setup({ onLoad, onResolve }) {
+    onResolve({ filter: /^\.\/node\.js$/ }, ({ path }) => ({ path, external: true }));
+    onLoad({ filter: /base[/\\]errors\.js$/ }, ({ path }) => ({
+      contents: readFileSync(path, 'utf8').replace(/^export class TrainletError .*?^\}/ms, IMPORTED_ERROR),
+    }));
+  },
+};
+const IMPORTED_ERROR = "import { TrainletError } from './node.js'; export { TrainletError };";
 
 const FOLDERS = 'js/storage/folder.js';
 

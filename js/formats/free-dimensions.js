@@ -6,9 +6,10 @@
 
 import { invalid } from '../base/errors.js';
 import { concatBytes } from '../base/rows.js';
-import { changed, Message, varint } from './protobuf.js';
+import { changed, Message } from './protobuf.js';
+import { varint } from './protobuf-writer.js';
 
-/** @import { Parts } from './protobuf.js' */
+/** @import { Parts } from './protobuf-writer.js' */
 
 /** A dim is an int32 in most runtimes. */
 const MOST = 2 ** 31 - 1;

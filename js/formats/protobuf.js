@@ -1,5 +1,8 @@
 /** Protobuf messages, read by the numbers of their fields. A damaged one is a RangeError, or has other entries. */
 
+import { lengthOf, varint } from './protobuf-writer.js';
+
+/** @import { Parts } from './protobuf-writer.js' */
 /** @typedef {bigint | Uint8Array} Entry a number, or the bytes of anything else */
 
 export class Message {
@@ -81,8 +84,6 @@ function unpack(bytes) {
   return numbers;
 }
 
-/** @typedef {Uint8Array[]} Parts of a message, one after the other */
-
 /**
  * A message in which those at a path of fields are others.
  * @param {Uint8Array} bytes @param {number[]} path @param {(bytes: Uint8Array) => Parts} change @returns {Parts}
@@ -103,11 +104,6 @@ export function changed(bytes, [field, ...inner], change) {
   }
   return parts;
 }
-
-export const lengthOf = (/** @type {Parts} */ parts) => parts.reduce((sum, { length }) => sum + length, 0);
-
-/** @param {number} x @returns {number[]} */
-export const varint = (x) => (x < 128 ? [x] : [(x % 128) + 128, ...varint(Math.floor(x / 128))]);
 
 class Cursor {
   at = 0;

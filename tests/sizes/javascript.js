@@ -55,6 +55,22 @@ export async function loadedAtFirst(code) {
 /** All that a page of `code` may load. */
 export const loadedInAll = async (code) => measured(Object.values(await bundled(code)));
 
+/**
+ * What a page loads for some names of trainlet/layers, with the code that writes the file; without js/base, which a
+ * page of trainlet has.
+ */
+export async function layersOf(...names) {
+  const base = {
+    name: 'without js/base',
+    setup: ({ onResolve }) => onResolve({ filter: /\/base\// }, ({ path }) => ({ path, external: true })),
+  };
+  const contents = `import { ${names} } from './js/layers/index.js'; globalThis.used = [${names}];`;
+  const stdin = { contents, resolveDir: root, sourcefile: 'page.js' };
+  const { outputFiles, metafile } = await build({ ...OPTIONS, stdin, minify: true, splitting: true, plugins: [base] });
+  const outputs = Object.values(metafile.outputs).map((output, i) => ({ ...output, bytes: outputFiles[i].contents }));
+  return measured(outputs.filter(({ entryPoint }) => names.includes('summary') || !entryPoint?.endsWith('summary.js')));
+}
+
 /** @returns files, and the bytes of each module in them */
 function measured(outputs) {
   const parts = outputs.flatMap(({ inputs }) =>

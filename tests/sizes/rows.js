@@ -5,8 +5,9 @@ import { execFileSync } from 'node:child_process';
 import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { basename, join } from 'node:path';
+import * as layers from '../../js/layers/index.js';
 import { ENGINES, root } from '../../tools/programs.mjs';
-import { built, loadedAtFirst, loadedInAll, withoutBundler } from './javascript.js';
+import { built, layersOf, loadedAtFirst, loadedInAll, withoutBundler } from './javascript.js';
 import { functionSizes } from './wasm-functions.js';
 
 const read = (file) => readFileSync(join(root, file));
@@ -78,5 +79,11 @@ export const ROWS = [
     name: "the same, with the sessions' methods, which come while the wasm does",
     measure: () => withoutBundler('index.js', 'worker.js', 'methods.js'),
   },
+  {
+    name: 'trainlet/layers: input, dense and sequential in a page of trainlet',
+    most: 6 * 1024,
+    measure: () => layersOf('input', 'dense', 'sequential'),
+  },
+  { name: 'trainlet/layers: all of it', measure: () => layersOf(...Object.keys(layers)) },
   { name: 'dist/trainlet.min.js', measure: () => withoutBundler('trainlet.min.js') },
 ];

@@ -5,6 +5,7 @@ import { readdir, readFile } from 'node:fs/promises';
 import path from 'node:path';
 import { test } from 'node:test';
 import * as trainlet from '../../../js/index.js';
+import * as layers from '../../../js/layers/index.js';
 import { ENGINES } from '../../../tools/programs.mjs';
 import { root } from '../../support/engines.js';
 
@@ -67,8 +68,8 @@ test('a layer of src/ includes only layers before it: kernels know only numbers,
 
 /** In this order: a room imports itself and those before it, lazily or not. */
 const ROOMS = [
-  ...['base', 'engine', 'storage', 'formats', 'sources', 'media', 'data', 'features', 'fit', 'adapters', 'session'],
-  ...['text', 'fine-tune', 'artifacts', '.', 'cli'],
+  ...['base', 'engine', 'storage', 'formats', 'layers', 'sources', 'media', 'data', 'features', 'fit', 'adapters'],
+  ...['session', 'text', 'fine-tune', 'artifacts', '.', 'cli'],
 ];
 
 /** The modules of js/, each with those that it imports or starts as a worker. */
@@ -228,22 +229,38 @@ test('the first line of a file says what it is', async () => {
 const linesOf = async (/** @type {string} */ file) =>
   (await readFile(path.join(root, file), 'utf8')).trimEnd().split('\n');
 
-test('types.d.ts only exports the files of types/, and no file of types has more than 400 lines', async () => {
-  const front = await linesOf('js/types.d.ts');
-  const subjects = await filesWith(['js/types'], /\.d\.ts$/, /./);
-  const exported = subjects.map((file) => `export * from './types/${path.basename(file, '.d.ts')}.js';`);
-  assert.ok(front.length <= 30, `${front.length} lines`);
-  assert.deepEqual(front.slice(front.findIndex((line) => line.endsWith('*/')) + 1), exported);
+/** The entries of the package: what each exports, the file of its types, and the folder that this one names. */
+const ENTRIES = [
+  { exported: trainlet, front: 'js/types.d.ts', folder: 'js/types' },
+  { exported: layers, front: 'js/types/layers/index.d.ts', folder: 'js/types/layers' },
+];
+
+for (const { exported, front, folder } of ENTRIES) {
+  const subjectsOf = async () =>
+    (await filesWith([folder], /\.d\.ts$/, /./)).filter((file) => path.dirname(file) === folder && file !== front);
+
+  test(`${front} only exports the files of ${folder}/`, async () => {
+    const lines = await linesOf(front);
+    const from = (/** @type {string} */ file) => path.relative(path.dirname(front), file).replace(/\.d\.ts$/, '.js');
+    assert.ok(lines.length <= 30, `${lines.length} lines`);
+    assert.deepEqual(
+      lines.slice(lines.findIndex((line) => line.endsWith('*/')) + 1),
+      (await subjectsOf()).map((file) => `export * from './${from(file)}';`),
+    );
+  });
+
+  test(`what ${front} declares is exported`, async () => {
+    const declared = [];
+    for (const file of await subjectsOf())
+      for (const line of await linesOf(file))
+        declared.push(...(line.match(/(?<=^export (?:class|function|const) )\w+/) ?? []));
+    assert.deepEqual(Object.keys(exported).sort(), [...new Set(declared)].sort());
+  });
+}
+
+test('no file of types has more than 400 lines', async () => {
   for (const file of await filesWith(['js'], /\.d\.ts$/, /./)) {
     const { length } = await linesOf(file);
     assert.ok(length <= 400, `${file} has ${length} lines`);
   }
-});
-
-test('index.js exports what the types declare', async () => {
-  const declared = [];
-  for (const file of await filesWith(['js/types'], /\.d\.ts$/, /./))
-    for (const line of await linesOf(file))
-      declared.push(...(line.match(/(?<=^export (?:class|function|const) )\w+/) ?? []));
-  assert.deepEqual(Object.keys(trainlet).sort(), [...new Set(declared)].sort());
 });

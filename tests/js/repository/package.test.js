@@ -44,7 +44,7 @@ test('every path of package.json is there, and a map beside each script that is 
     named.push(...(typeof target === 'string' ? [target] : Object.values(target)));
   for (const file of named) assert.ok(existsSync(path.join(installed, file)), file);
   for (const file of await readdir(path.join(installed, 'dist')))
-    if (file.endsWith('.js') && !['cli.js', 'node.js', 'worker-augment.js'].includes(file))
+    if (file.endsWith('.js') && !['cli.js', 'node-layers.js', 'node.js', 'worker-augment.js'].includes(file))
       assert.ok(existsSync(path.join(installed, `dist/${file}.map`)), file);
 });
 
@@ -81,3 +81,17 @@ for (const options of ['{}', '{ worker: false, threads: 1 }'])
       [`completed ${options === '{}' ? 1 : 2} true false TrainingSession invalid-feed\n`, ''],
     );
   });
+
+test('trainlet/layers is in it, with the same class of errors', async () => {
+  const code = `
+import { generateArtifacts, TrainletError } from 'trainlet';
+import { dense, input, sequential, summary } from 'trainlet/layers';
+const network = await sequential([input([13]), dense(1)], { seed: 7 });
+const error = await sequential([dense(1)]).catch((reason) => reason);
+const { warnings } = await generateArtifacts(network, { loss: 'mse' });
+console.log(warnings.length, error instanceof TrainletError, /Total params: 14/.test(await summary(network)));
+`;
+  await writeFile(path.join(stranger.folder, 'layers.mjs'), code);
+  const { stdout, stderr } = await execute('node', ['layers.mjs'], { cwd: stranger.folder });
+  assert.deepEqual([stdout, stderr], ['0 true true\n', '']);
+});

@@ -1,0 +1,126 @@
+/** Networks: their inputs, how layers are joined, and the file that they become. */
+
+/** A tensor whose numbers are not known yet: the output of `input` or of a layer. */
+export interface SymbolicTensor {
+  /** The shape, the batch first; null: free. */
+  readonly shape: readonly (number | null)[];
+  readonly dtype: InputType;
+}
+
+/**
+ * A layer is a function: called with the tensors before it, it gives its output. A layer that is called again has the
+ * same weights.
+ *
+ *     const x = input([13]);
+ *     const y = dense(1)(dense(64, { activation: 'relu' })(x));
+ */
+export interface Layer {
+  (...inputs: (SymbolicTensor | readonly SymbolicTensor[])[]): SymbolicTensor;
+  /** For the package's own use. */
+  readonly state: object;
+}
+
+/** The type of what is fed. Layers compute in float32. */
+export type InputType = 'float32' | 'int32' | 'int64' | 'uint8';
+
+export interface LayerOptions {
+  /**
+   * The name: of its nodes and weights in the file, as `stem/kernel`, and of its output. Default: Keras' automatic one,
+   * `dense`, then `dense_1`. Two layers of a network cannot have the same name.
+   */
+  name?: string;
+}
+
+export interface InputOptions extends LayerOptions {
+  /** The type of what is fed; default float32. `embedding` takes each of them. */
+  dtype?: InputType;
+}
+
+export interface NetworkOptions {
+  /** With the same seed, a network has the same bytes everywhere. Default: other weights each time. */
+  seed?: number;
+  /** The name of the graph; default `sequential` or `functional`. */
+  name?: string;
+}
+
+export interface ModelOptions extends NetworkOptions {
+  /** Tensors of `input`: one, or a list. */
+  inputs: SymbolicTensor | readonly SymbolicTensor[];
+  /** Tensors of layers: one, or a list. Each output has the name of its layer. */
+  outputs: SymbolicTensor | readonly SymbolicTensor[];
+}
+
+/**
+ * The input of a network. Its shape is given without the batch, which is free: `input([13])` for 13 numbers,
+ * `input([3, 64, 64])` for pictures (channels, height, width), `input([6, 100])` for signals (channels, length),
+ * `input([20, 8])` for sequences (time, features). null stands for a free dim: `input([null, 8])`.
+ */
+export function input(shape: readonly (number | null)[], options?: InputOptions): SymbolicTensor;
+
+/**
+ * A network of layers in a row, as ONNX bytes.
+ *
+ *     const network = await sequential([input([13]), dense(64, { activation: 'relu' }), dense(1)], { seed: 7 });
+ *     const artifacts = await generateArtifacts(network, { loss: 'mse' });
+ */
+export function sequential(
+  layers: readonly (SymbolicTensor | Layer)[],
+  options?: NetworkOptions,
+): Promise<Uint8Array<ArrayBuffer>>;
+
+/**
+ * A network of any shape, as ONNX bytes: several inputs, branches, layers that are called twice, several outputs.
+ *
+ *     const [table, picture] = [input([5]), input([3, 32, 32])];
+ *     const seen = globalAveragePooling2d()(conv2d(16, 3, { activation: 'relu' })(picture));
+ *     const price = dense(1, { name: 'price' })(concatenate()([table, seen]));
+ *     const network = await model({ inputs: [table, picture], outputs: price });
+ */
+export function model(options: ModelOptions): Promise<Uint8Array<ArrayBuffer>>;
+
+/**
+ * The table of layers, output shapes and numbers of parameters that Keras' `model.summary()` prints.
+ *
+ *     console.log(await summary(network));
+ */
+export function summary(network: Uint8Array): Promise<string>;
+
+/**
+ * Initial weights: a name, an object with the initializer's options, or the weights themselves, as many numbers as
+ * Keras' shape has. Kernels of dense layers have the shape (inputs, outputs), of convolutions
+ * (…kernel, inputs, outputs), of recurrent layers (inputs, gates · units), with Keras' order of the gates.
+ */
+export type Initializer =
+  | InitializerName
+  | { type: 'constant'; value: number }
+  | { type: 'uniform' | 'random_uniform'; minval?: number; maxval?: number }
+  | { type: 'normal' | 'random_normal' | 'truncated_normal'; mean?: number; stddev?: number }
+  | { type: 'orthogonal'; gain?: number }
+  | {
+      type: 'variance_scaling';
+      scale?: number;
+      mode?: 'fan_in' | 'fan_out' | 'fan_avg';
+      distribution?: 'truncated_normal' | 'untruncated_normal' | 'uniform';
+    }
+  | ArrayLike<number>;
+
+/**
+ * Keras' names. Uniform: from -0.05 to 0.05; normal: a deviation of 0.05. Glorot, He and LeCun: by the numbers of
+ * inputs and outputs.
+ */
+export type InitializerName =
+  | 'zeros'
+  | 'ones'
+  | 'uniform'
+  | 'random_uniform'
+  | 'normal'
+  | 'random_normal'
+  | 'truncated_normal'
+  | 'variance_scaling'
+  | 'glorot_uniform'
+  | 'glorot_normal'
+  | 'he_uniform'
+  | 'he_normal'
+  | 'lecun_uniform'
+  | 'lecun_normal'
+  | 'orthogonal';
