@@ -6,7 +6,8 @@ import { checkEngineOptions } from '../engine/options.js';
 import { INSIDE, ORT_OPTIONS, open, PART_NAMES, sourcesOf } from './open.js';
 
 /**
- * @import { ArtifactSources, CompactSource, SessionOptions, Source, TrainingSessionOptions } from '../types.js'
+ * @import { ArtifactSources, CompactSource, LoadSessionOptions, SessionOptions, Source } from '../types.js'
+ * @import { TrainingSessionOptions } from '../types.js'
  * @typedef {import('./training.js').TrainingSession} TrainingSession
  * @typedef {import('./inference.js').InferenceSession} InferenceSession
  */
@@ -32,7 +33,15 @@ class TrainingDoor {
     checkEngineOptions('TrainingSession.create', options, PART_NAMES, [...ORT_OPTIONS, 'bounds']);
     const methods = early(() => import('./training.js'));
     if (options.bounds !== undefined) (await lazy(() => import('./bounds.js'))).checkBounds(options.bounds);
-    return await open(sources, options, async (...given) => (await methods).createTraining(...given));
+    const { externalData } = options;
+    return await open(sources, options, async (...given) =>
+      (await methods).createTraining(...given, { sources, externalData }),
+    );
+  }
+
+  /** @param {string} name @param {LoadSessionOptions} [options] @returns {Promise<TrainingSession>} */
+  static async load(name, options) {
+    return await (await lazy(() => import('./saved.js'))).load(name, options, TrainingDoor.create);
   }
 
   /** @param {any} session @returns {session is TrainingSession} */

@@ -14,6 +14,8 @@ import { readExternal, readSource } from '../sources/source.js';
 
 /** Internals for other parts of the package: access to the engine, and its answers. */
 export const INSIDE = Symbol();
+/** The files that a training session was made of, without checkpoints, for its `save`. */
+export const MADE = Symbol();
 
 /** Options of ONNX Runtime's sessions that say how it is to compute; nothing of it has a meaning here. */
 export const ORT_OPTIONS = /** @type {const} */ ([

@@ -4,7 +4,7 @@ import { askedAt } from '../base/call-site.js';
 import { checkKeys, checkWhole, invalid, nameOf } from '../base/errors.js';
 import { lazy } from '../base/lazy.js';
 import { bind, check, pack, Tensor } from '../base/tensor.js';
-import { endProfiling, INSIDE, names, namesIn } from './open.js';
+import { endProfiling, INSIDE, MADE, names, namesIn } from './open.js';
 import { PropertyBag } from './properties.js';
 import { PREDICT_OPTIONS, runGraph, STEP_OPTIONS, withSignal } from './run.js';
 
@@ -14,7 +14,7 @@ import { PREDICT_OPTIONS, runGraph, STEP_OPTIONS, withSignal } from './run.js';
  */
 /**
  * @import { NumberType, ParameterGroup, ParameterInfo, PredictOptions, RunOptions, StepOptions } from '../types.js'
- * @import { TensorLike } from '../types.js'
+ * @import { Preprocessing, SaveSessionOptions, TensorLike } from '../types.js'
  */
 /** @import { Ask, CheckpointFormat, GraphInfo, Protocol, Which } from '../engine/protocol.js' */
 /** @import { Client } from '../engine/client.js' */
@@ -23,16 +23,35 @@ import { PREDICT_OPTIONS, runGraph, STEP_OPTIONS, withSignal } from './run.js';
 
 export const GROUP_KEYS = /** @type {const} */ (['params', 'lrScale', 'weightDecay', 'anchor']);
 
-/** @param {Client} client @param {Protocol['load']['out']} loaded */
-export async function createTraining(client, loaded) {
+/**
+ * @param {Client} client @param {Protocol['load']['out']} loaded
+ * @param {import('./saved.js').Made} made
+ */
+export async function createTraining(client, loaded, { sources, externalData }) {
   const outside = loaded.info.outside ? await lazy(() => import('./external-loss.js')) : undefined;
   const module = loaded.fit ? await lazy(() => import('../fit/position.js')) : undefined;
   const adapter = loaded.info.adapters ? await lazy(() => import('../adapters/adapter.js')) : undefined;
   const position = module && new module.FitPosition(loaded.fit);
-  return new TrainingSession(client, loaded, outside, position, adapter?.lending);
+  const session = new TrainingSession(client, loaded, outside, position, adapter?.lending);
+  const held = sources.filter(([name]) => !name.endsWith('State')).map(withoutWeights);
+  session[MADE] = { sources: held, externalData };
+  return session;
+}
+
+/**
+ * A source that a session may hold on to: not the bytes of a compact file, in which the weights are.
+ * @param {import('./open.js').PartSource} part @returns {import('./open.js').PartSource}
+ */
+function withoutWeights([name, which, source]) {
+  const isBytes = source instanceof ArrayBuffer || ArrayBuffer.isView(source);
+  return [name, which, name === 'compact' && isBytes ? /** @type {any} */ (undefined) : source];
 }
 
 export class TrainingSession {
+  /** @type {import('./saved.js').Made} */
+  [MADE] = { sources: [] };
+  /** @type {Preprocessing} */
+  preprocessing = {};
   #client;
   #ask;
   #info;
@@ -335,6 +354,13 @@ export class TrainingSession {
     const format = formatOf(options);
     const save = () => this.#ask('save', { optimizerState, format, fit: this.#position?.text ?? '' }, [], signal);
     return await (this.#position?.between(save, signal) ?? save());
+  }
+
+  /** @param {string} name @param {SaveSessionOptions} [options] */
+  async save(name, options = {}) {
+    const checkpoint = this.saveCheckpoint({ signal: options?.signal });
+    checkpoint.catch(() => {}); // told when it is awaited
+    return await (await lazy(() => import('./saved.js'))).save(this, checkpoint, name, options);
   }
 
   /** @param {ExportOptions} [options] */

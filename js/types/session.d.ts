@@ -4,6 +4,8 @@
 import type { AdapterChoice } from './adapters.js';
 import type { SessionOptions, Source } from './engine.js';
 import type { FineTuneData } from './fine-tune.js';
+import type { CheckpointStore } from './storage.js';
+import type { TableColumn } from './table.js';
 import type { DataType, Feeds, Fetched, Fetches, FetchStructure, OutputValue, Tensor, TensorLike } from './tensor.js';
 
 /**
@@ -73,6 +75,32 @@ export interface TrainingSessionOptions extends SessionOptions {
    * above the most, NaN, a pattern that matches no float32 parameter.
    */
   bounds?: Readonly<Record<string, readonly [least: number, most: number]>>;
+}
+
+/** Options of a training session's `save`. */
+export interface SaveSessionOptions {
+  /** Default: one of its own, the database `trainlet-sessions` or in Node the folder `sessions`, of two versions. */
+  readonly store?: CheckpointStore;
+  /**
+   * The preparation of inputs, as JSON can hold it. Default: that with which the session was saved or loaded last.
+   */
+  readonly preprocessing?: Preprocessing;
+  /** Stops it while files are read; nothing is saved then. */
+  readonly signal?: AbortSignal;
+}
+
+/** The preparation of inputs, such as the size of pictures: plain data by names of your own, or a table's columns. */
+export interface Preprocessing {
+  readonly columns?: readonly TableColumn[];
+  readonly [name: string]: unknown;
+}
+
+/** Options of `TrainingSession.load`, beside those of `create`. */
+export interface LoadSessionOptions extends TrainingSessionOptions {
+  /** Default: as of `save`. */
+  readonly store?: CheckpointStore;
+  /** The version, as `save` resolves with it. Default: the newest that is intact. */
+  readonly version?: number;
 }
 
 /** Options of `predict`. */

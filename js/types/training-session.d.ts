@@ -21,13 +21,16 @@ import type {
   ExportOptions,
   ExtendOptions,
   Forward,
+  LoadSessionOptions,
   MemoryPlan,
   NodeTimes,
   ParameterGroup,
   ParameterInfo,
   PredictOptions,
+  Preprocessing,
   PropertyBag,
   RunOptions,
+  SaveSessionOptions,
   StepOptions,
   TrainingSessionOptions,
   ValueInfo,
@@ -37,6 +40,18 @@ import type { Feeds, Fetched, Fetches, FetchStructure, Tensor, TensorLike } from
 export class TrainingSession {
   private constructor();
   static create(artifacts: ArtifactSources | CompactSource, options?: TrainingSessionOptions): Promise<TrainingSession>;
+  /**
+   * The session that `save` has saved under a name: its models and checkpoint, and so also its class names, optimizer
+   * state and the place of a fit that was cut short.
+   * ```js
+   * await session.save('houses', { preprocessing: { columns } });
+   * const again = await TrainingSession.load('houses');
+   * const { inputs } = await readTable(rows, { columns: again.preprocessing.columns });
+   * ```
+   * Errors: `source-unreadable` (there is none of that name), `invalid-argument` (a checkpoint without its models),
+   * those of `create` and of the store.
+   */
+  static load(name: string, options?: LoadSessionOptions): Promise<TrainingSession>;
 
   // — as in onnxruntime-web/training —
   /** `runTrainStep<Tensor<'float32'>>(…)` and the like say what type the outputs have. */
@@ -307,6 +322,15 @@ export class TrainingSession {
    * that were not finite when they were loaded, such as a mask, are saved.
    */
   saveCheckpoint(options?: CheckpointOptions): Promise<Uint8Array<ArrayBuffer>>;
+  /**
+   * Saves the session as it is at the call: its models, a checkpoint and `preprocessing` as one version, which a kill
+   * leaves whole or out. Resolves with the version. It reads the models anew, from the bytes, URLs or Blobs that
+   * `create` was given. Errors: `invalid-argument` (a model that was a Response, or a compact file's bytes), those of
+   * `saveCheckpoint` and of the store.
+   */
+  save(name: string, options?: SaveSessionOptions): Promise<number>;
+  /** The preprocessing that the session was saved or loaded with; `{}` if there is none. */
+  readonly preprocessing: Preprocessing;
   /** A plain inference model with the parameters as they are now; `non-finite-loss` as with `saveCheckpoint`. */
   exportModel(options?: ExportOptions): Promise<Uint8Array<ArrayBuffer>>;
 }

@@ -1,0 +1,120 @@
+/** A session in a store: its models, checkpoint and preprocessing as one version, and a session of them again. */
+
+import { checkKeys, checkObject, invalid, nameOf, needObject, sentenceOf, TrainletError } from '../base/errors.js';
+import { concatBytes } from '../base/rows.js';
+import { openBackend, Versions } from '../storage/versions.js';
+import { MADE, readParts } from './open.js';
+
+/** @import { ArtifactSources, CheckpointStore, EngineOptions, LoadSessionOptions } from '../types.js' */
+/** @import { SaveSessionOptions, TrainingSessionOptions } from '../types.js' */
+/** @import { PartSource } from './open.js' */
+/** @import { TrainingSession } from './training.js' */
+/**
+ * @typedef {{ sources: PartSource[], externalData?: EngineOptions['externalData'] }} Made what a session was made of
+ * @typedef {{ format: number, parts: [name: string, bytes: number][], external: [location: string, bytes: number][],
+ * preprocessing: string }} Meta the lengths of the files in their order, and JSON
+ */
+
+const FORMAT = 1;
+const KEPT = 2;
+/** The store that is opened where none is given. */
+const USUAL = { database: 'trainlet-sessions', directory: 'sessions' };
+
+/** @param {CheckpointStore} [store] @returns {Promise<Pick<CheckpointStore, 'save' | 'load' | 'list'>>} */
+async function storeFor(store) {
+  if (store === undefined) return new Versions(await openBackend({}, USUAL), KEPT);
+  if (typeof store?.save === 'function' && typeof store.load === 'function') return store;
+  throw invalid(`store is what CheckpointStore.open gives, not ${nameOf(store)}`);
+}
+
+/**
+ * @param {TrainingSession} session @param {Promise<Uint8Array>} checkpoint of the call
+ * @param {string} name @param {SaveSessionOptions} options
+ * @returns {Promise<number>} the version
+ */
+export async function save(session, checkpoint, name, options) {
+  checkKeys('save', options, ['store', 'preprocessing', 'signal']);
+  const { store, preprocessing = session.preprocessing, signal } = options;
+  const text = jsonOf(preprocessing);
+  const { sources, externalData } = session[MADE];
+  const { parts, external } = await readParts(sources.map(readable), { externalData, signal });
+  const bytes = [...parts.map((part) => part.bytes), ...external.map((file) => file.bytes), await checkpoint];
+  /** @type {Meta} */
+  const meta = {
+    format: FORMAT,
+    parts: sources.map(([which], i) => [which, parts[i].bytes.length]),
+    external: external.map(({ location, bytes: { length } }) => [location, length]),
+    preprocessing: text,
+  };
+  const version = await (await storeFor(store)).save(name, concatBytes(bytes), { session: meta });
+  session.preprocessing = JSON.parse(text);
+  return version;
+}
+
+/** Refuses what can be read once only, or was not kept. @param {PartSource} part @returns {PartSource} */
+function readable([name, which, source]) {
+  if (source !== undefined && !(source instanceof Response)) return [name, which, source];
+  const came = source ? 'a Response, which can be read once' : 'bytes, which a session of a compact file does not keep';
+  throw invalid(`save: ${name} was ${came}: give create its URL or a Blob`);
+}
+
+/** @param {object} preprocessing */
+function jsonOf(preprocessing) {
+  needObject('save: preprocessing', preprocessing);
+  try {
+    return JSON.stringify(preprocessing);
+  } catch (error) {
+    throw invalid(`save: preprocessing is what JSON can hold: ${sentenceOf(error)}`);
+  }
+}
+
+/**
+ * @param {string} name @param {LoadSessionOptions | undefined} options
+ * @param {(artifacts: ArtifactSources, options: TrainingSessionOptions) => Promise<TrainingSession>} create
+ * @returns {Promise<TrainingSession>}
+ */
+export async function load(name, options, create) {
+  checkObject('TrainingSession.load', options);
+  const { store, version, externalData: given, ...rest } = options ?? {};
+  const { artifacts, external, preprocessing } = await find(name, store, version);
+  const externalData = { ...external, ...given };
+  const session = await create(artifacts, { ...rest, externalData });
+  const sources = session[MADE].sources.map(
+    ([part, which]) => /** @type {PartSource} */ ([part, which, artifacts[part]]),
+  );
+  session[MADE] = { sources, externalData };
+  session.preprocessing = /** @type {any} */ (preprocessing);
+  return session;
+}
+
+/**
+ * @param {string} name @param {CheckpointStore} [given] @param {number} [version]
+ * @returns {Promise<{ artifacts: any, external: Record<string, Uint8Array>, preprocessing: object }>}
+ */
+async function find(name, given, version) {
+  const store = await storeFor(given);
+  const found = await store.load(name, { version });
+  if (!found) {
+    const names = (await store.list()).map((one) => `'${one.name}'`).join(', ');
+    const what = version === undefined ? `'${name}'` : `version ${version} of '${name}'`;
+    throw new TrainletError('source-unreadable', `there is no session ${what}; saved are ${names || 'none'}`);
+  }
+  const meta = /** @type {Meta | undefined} */ (found.meta.session);
+  if (!meta)
+    throw invalid(`'${name}' is a checkpoint alone, not a session: TrainingSession.create takes it with its artifacts`);
+  if (meta.format !== FORMAT)
+    throw new TrainletError('unsupported-version', `session '${name}' is of version ${meta.format}, we read ${FORMAT}`);
+  return { ...filesIn(found.bytes, meta), preprocessing: JSON.parse(meta.preprocessing) };
+}
+
+/** @param {Uint8Array} bytes @param {Meta} meta */
+function filesIn(bytes, { parts, external }) {
+  let at = 0;
+  const next = (/** @type {[string, number]} */ [name, length]) => {
+    at += length;
+    return /** @type {const} */ ([name, bytes.slice(at - length, at)]);
+  };
+  const models = Object.fromEntries(parts.map(next));
+  const beside = Object.fromEntries(external.map(next));
+  return { artifacts: { ...models, checkpointState: bytes.slice(at) }, external: beside };
+}

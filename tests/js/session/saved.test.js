@@ -1,0 +1,180 @@
+/** A session saved in one call and loaded in another: models, checkpoint, class names and preprocessing together. */
+
+import assert from 'node:assert/strict';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after, before, test } from 'node:test';
+import { CheckpointStore, compactArtifacts, generateArtifacts, Tensor, TrainingSession } from '../../../js/index.js';
+import { root } from '../../../tools/programs.mjs';
+
+const HERE = { worker: false, threads: 1 };
+const MLP = readFileSync(join(root, 'tests/golden/data/mlp_small.onnx'));
+const CLASSES = ['cat', 'dog', 'other'];
+const data = {
+  inputs: {
+    input: new Tensor(
+      'float32',
+      Float32Array.from({ length: 24 * 20 }, (_, i) => Math.sin(i)),
+      [24, 20],
+    ),
+  },
+  labels: {
+    labels: new Tensor(
+      'int64',
+      Array.from({ length: 24 }, (_, i) => i % 3),
+    ),
+  },
+};
+const refused = (work, code, text) =>
+  assert.rejects(work, (error) => {
+    assert.deepEqual([error.name, error.code], ['TrainletError', code], error.stack);
+    assert.match(error.message, text);
+    return true;
+  });
+
+let folder, artifacts, store;
+before(async () => {
+  folder = mkdtempSync(join(tmpdir(), 'trainlet-saved-'));
+  store = await CheckpointStore.open({ directory: join(folder, 'store') });
+  const options = { loss: 'cross-entropy', optimizer: 'adam', head: { classes: CLASSES } };
+  artifacts = await generateArtifacts(MLP, { ...HERE, ...options });
+});
+after(() => rmSync(folder, { recursive: true }));
+const create = (sources = artifacts) => TrainingSession.create(sources, HERE);
+const load = (name, options) => TrainingSession.load(name, { ...HERE, store, ...options });
+
+test('what was saved goes on to the bit, with its class names and preprocessing', async () => {
+  const session = await create();
+  await session.fit(data, { epochs: 2, batchSize: 8 });
+  const preprocessing = { size: 96, columns: [{ name: 'a', mean: 1.5 }] };
+  assert.equal(await session.save('net', { store, preprocessing }), 1);
+  assert.deepEqual(session.preprocessing, preprocessing);
+  const again = await load('net');
+  assert.deepEqual([again.classNames, again.preprocessing], [CLASSES, preprocessing]);
+  for (const one of [session, again]) await one.fit(data, { epochs: 2, batchSize: 8 });
+  assert.deepEqual(await again.saveCheckpoint(), await session.saveCheckpoint());
+  assert.equal(await again.save('net', { store }), 2, 'a session that was loaded is saved as any');
+  const third = await load('net');
+  assert.deepEqual(third.preprocessing, preprocessing);
+  assert.deepEqual(await third.predict(data.inputs), await session.predict(data.inputs));
+  assert.deepEqual((await (await load('net', { version: 1 })).getParameter('head.weight')).dims, [3, 17]);
+  for (const one of [session, again, third]) await one.release();
+});
+
+test('a fit that was cut short goes on in what was saved', async () => {
+  const [whole, cut] = [await create(), await create()];
+  await whole.fit(data, { epochs: 3, batchSize: 8 });
+  await cut.fit(data, { epochs: 3, batchSize: 8, maxSteps: 4 });
+  await cut.save('cut', { store });
+  const again = await load('cut');
+  await again.fit(data, { epochs: 3, batchSize: 8, resume: true });
+  const weights = async (session) => (await session.getContiguousParameters()).data;
+  assert.deepEqual(await weights(again), await weights(whole));
+});
+
+test('the state is that of the call, whatever comes after it', async () => {
+  const session = await create();
+  const before = await session.predict(data.inputs);
+  const saving = session.save('early', { store });
+  await session.step({ ...data.inputs, ...data.labels });
+  await saving;
+  assert.deepEqual(await (await load('early')).predict(data.inputs), before);
+});
+
+test('a kill while it is saved leaves the version before', async () => {
+  const session = await create();
+  await session.save('kept', { store, preprocessing: { n: 1 } });
+  const dying = { load: store.load, save: () => Promise.reject(new Error('dead')) };
+  await assert.rejects(session.save('kept', { store: dying, preprocessing: { n: 2 } }));
+  assert.deepEqual(session.preprocessing, { n: 1 });
+  await session.step({ ...data.inputs, ...data.labels });
+  await session.save('kept', { store, preprocessing: { n: 2 } });
+  const file = join(folder, 'store/kept.00000002.trainlet');
+  const bytes = readFileSync(file);
+  writeFileSync(file, bytes.subarray(0, bytes.length - 7));
+  assert.deepEqual((await load('kept')).preprocessing, { n: 1 });
+});
+
+test('models of paths, of external data and of a compact file are saved, too', async () => {
+  const externalData = { 'beside.data': new Uint8Array([7, 8, 9]) };
+  const beside = await TrainingSession.create(artifacts, { ...HERE, externalData });
+  await beside.save('beside', { store });
+  const { bytes: whole, meta } = await store.load('beside');
+  assert.deepEqual(meta.session.external, [['beside.data', 3]]);
+  const at = meta.session.parts.reduce((sum, [, length]) => sum + length, 0);
+  assert.deepEqual([...whole.subarray(at, at + 3)], [7, 8, 9]);
+  assert.deepEqual(await (await load('beside')).predict(data.inputs), await beside.predict(data.inputs));
+  const compact = await compactArtifacts(artifacts, HERE);
+  const place = join(folder, 'net.compact');
+  writeFileSync(place, compact);
+  const wanted = await (await create()).predict(data.inputs);
+  for (const source of [place, new Blob([compact])]) {
+    const session = await create({ compact: source });
+    await session.save('compact', { store });
+    await session.release();
+    const again = await load('compact');
+    assert.deepEqual(await again.predict(data.inputs), wanted);
+    await again.save('compact', { store });
+    await again.release();
+  }
+  const bytes = await create({ compact });
+  await refused(
+    bytes.save('compact', { store }),
+    'invalid-argument',
+    /^save: compact was bytes, which .* give create its URL or a Blob$/,
+  );
+  const response = await create({ ...artifacts, evalModel: new Response(artifacts.evalModel) });
+  await refused(
+    response.save('x', { store }),
+    'invalid-argument',
+    /^save: evalModel was a Response, which can be read once/,
+  );
+});
+
+test('what cannot be saved or loaded is refused in a sentence', async () => {
+  const session = await create();
+  const circle = {};
+  circle.self = circle;
+  await refused(
+    session.save('x', { store, preprocessing: circle }),
+    'invalid-argument',
+    /^save: preprocessing is what JSON can hold/,
+  );
+  await refused(
+    session.save('x', { store, preprocessing: 7 }),
+    'invalid-argument',
+    /^save: preprocessing: wanted an object, not 7$/,
+  );
+  await refused(session.save('', { store }), 'invalid-argument', /name must be a string/);
+  await refused(
+    session.save('x', { store: {} }),
+    'invalid-argument',
+    /^store is what CheckpointStore.open gives, not an Object$/,
+  );
+  await refused(session.save('x', { stor: 1 }), 'invalid-argument', /no option 'stor'/);
+  await refused(load('nobody'), 'source-unreadable', /^there is no session 'nobody'; saved are '/);
+  await refused(load('nobody', { version: 7 }), 'source-unreadable', /^there is no session version 7 of 'nobody'/);
+  await store.save('plain', await session.saveCheckpoint());
+  await refused(load('plain'), 'invalid-argument', /^'plain' is a checkpoint alone, not a session/);
+  await store.save('newer', new Uint8Array(1), { session: { format: 2 } });
+  await refused(load('newer'), 'unsupported-version', /^session 'newer' is of version 2, we read 1$/);
+  await refused(load('plain', { thread: 1 }), 'invalid-argument', /./);
+  await refused(TrainingSession.load('x', 7), 'invalid-argument', /wanted an object, not 7$/);
+});
+
+test('the usual store is the folder sessions', async () => {
+  const before = process.cwd();
+  process.chdir(folder);
+  try {
+    const session = await create();
+    await session.save('usual');
+    assert.deepEqual(
+      await (await TrainingSession.load('usual', HERE)).predict(data.inputs),
+      await session.predict(data.inputs),
+    );
+    assert.ok(readFileSync(join(folder, 'sessions/usual.00000001.trainlet')).length);
+  } finally {
+    process.chdir(before);
+  }
+});
