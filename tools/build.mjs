@@ -2,7 +2,8 @@
 
 import { copyFileSync, existsSync, readFileSync, realpathSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import { brotliCompressSync } from 'node:zlib';
+import { promisify } from 'node:util';
+import { brotliCompress } from 'node:zlib';
 import { buildSync } from 'esbuild';
 import { readOptions } from '../js/cli/options.js';
 import { buildDist } from './dist.mjs';
@@ -16,6 +17,8 @@ Builds js/engine/*.wasm, js/engine/worker.js and dist/.
   --test TARGET  only this C test, such as test_harness
 `;
 const OPTIONS = { help: { type: 'boolean', short: 'h' }, fast: { type: 'boolean' }, test: { type: 'boolean' } };
+
+const compress = promisify(brotliCompress);
 
 runMain(async () => {
   const { values, positionals: targets } = optionsOf(process.argv.slice(2));
@@ -39,14 +42,15 @@ function optionsOf(args) {
 
 async function buildPackage(isFast) {
   const made = buildEngines(isFast);
-  ENGINES.forEach((name, i) => {
+  const lines = ENGINES.map(async (name, i) => {
     const file = join(root, 'js/engine', name);
-    const isNew = copyIfChanged(made[i], file);
-    say(`${isNew ? 'Built' : 'Up to date'}: js/engine/${name}, ${sizes(file, isFast)}.`);
+    if (!copyIfChanged(made[i], file)) return `Up to date: js/engine/${name}.`;
+    return `Built: js/engine/${name}, ${await sizes(file, isFast)}.`;
   });
+  for (const line of lines) say(await line);
   writeLayouts(made);
   bundleWorker();
-  say(`Built: js/engine/worker.js, ${sizes(join(root, 'js/engine/worker.js'))}.`);
+  say(`Built: js/engine/worker.js, ${await sizes(join(root, 'js/engine/worker.js'))}.`);
   say(`Built: dist/, ${(await buildDist()).size} files.`);
 }
 
@@ -154,9 +158,9 @@ function emscriptenToolchain() {
   return file;
 }
 
-/** Prints bytes by brotli, too, but not for a fast build: it takes seconds, and no page loads that file. */
-function sizes(path, isFast = false) {
+/** Gives bytes by brotli, too, but not for a fast build: it takes seconds, and no page loads that file. */
+async function sizes(path, isFast = false) {
   const bytes = readFileSync(path);
   const kb = (count) => `${(count / 1024).toFixed(1)} KB`;
-  return `${kb(bytes.length)} raw${isFast ? '' : `, ${kb(brotliCompressSync(bytes).length)} brotli`}`;
+  return `${kb(bytes.length)} raw${isFast ? '' : `, ${kb((await compress(bytes)).length)} brotli`}`;
 }
