@@ -16,6 +16,7 @@ const HELP = `npm run fuzz -- [options]
   --m32             32-bit programs, where size_t is what it is in wasm
   --bare            without sanitizers: two to five times as many executions, which hold the targets' own promises alone
   --jobs 2          so many at a time
+  --build           only builds the targets
 
 What was grown stays in build/fuzz/corpus. An input that breaks a promise ends its target, stays in build/fuzz/found, and is to be kept as a test:
 in tests/fuzz/found/NAME/, where npm test runs it.
@@ -46,6 +47,7 @@ async function main() {
       m32: { type: 'boolean' },
       bare: { type: 'boolean' },
       jobs: { type: 'string', default: '2' },
+      build: { type: 'boolean' },
     },
   });
   if (values.help) return process.stdout.write(HELP);
@@ -55,6 +57,7 @@ async function main() {
   const bits = values.m32 ? 32 : 64;
   const kind = values.bare ? `${bits}-bare` : `${bits}`;
   build(kind, values);
+  if (values.build) return;
   const seeds = await makeSeeds(join(FUZZ, 'seeds'));
   const limit = [values.runs ? `-runs=${values.runs}` : `-max_total_time=${values.seconds}`, `-seed=${values.seed}`];
   const rows = [];

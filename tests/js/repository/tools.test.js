@@ -44,3 +44,12 @@ test("GitHub's workflow runs .ci/run, with no action but GitHub's own", () => {
   const [, image] = /^ +image: (\S+)$/m.exec(workflow) ?? [];
   assert.match(image, /^node:2\d-bookworm$/, 'the set-up wants Node 20 or newer, and Debian with its packages');
 });
+
+test('the tests list their options, and refuse others before anything is set up', () => {
+  const run = (/** @type {string} */ arg) =>
+    spawnSync(process.execPath, ['tests/run.js', arg], { cwd: root, encoding: 'utf8' });
+  assert.match(run('--help').stdout, /^npm test [^\n]*\n(.|\n)*\n {2}--fuzz {2}/);
+  const { status, stdout, stderr } = run('--fuz');
+  assert.deepEqual({ status, stdout }, { status: 1, stdout: '' });
+  assert.match(stderr, /^\[trainlet\] Unknown option '--fuz'[^\n]* \(see npm test -- --help\)\n$/);
+});

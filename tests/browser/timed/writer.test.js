@@ -5,13 +5,13 @@ import { readFileSync } from 'node:fs';
 import { after, before, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { chromium } from 'playwright-core';
-import { startServer } from '../../tools/serve-demo.js';
-import { startFirefox } from './firefox.js';
-import { openRepository } from './repository.js';
-import { FIRST_LAYOUT, OPTIONS, Visitor } from './visitor.js';
+import { startServer } from '../../../tools/serve-demo.js';
+import { startFirefox } from '../firefox.js';
+import { openRepository } from '../repository.js';
+import { FIRST_LAYOUT, OPTIONS, Visitor } from '../visitor.js';
 
 const FEW_CHARACTERS = 4096;
-const PAGE = new URL('../../web-demo/writer/', import.meta.url);
+const PAGE = new URL('../../../web-demo/writer/', import.meta.url);
 const TEXT = readFileSync(new URL('preacher.txt', PAGE), 'utf8').slice(0, FEW_CHARACTERS);
 /** Shares of the bits a character before: of the person's held-out lines, at most; of text that the base knows, at most. */
 const [LEARNED, FORGOTTEN] = [0.9, 1.02];

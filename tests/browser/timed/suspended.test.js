@@ -3,9 +3,9 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { setTimeout as pause } from 'node:timers/promises';
-import { startChromium } from './devtools.js';
-import { openRepository } from './repository.js';
-import { LAN, launch } from './visitor.js';
+import { startChromium } from '../devtools.js';
+import { openRepository } from '../repository.js';
+import { LAN, launch } from '../visitor.js';
 
 /** Longer than a call may go on that is to stop (3 s), and than a worker may be silent without locks (10 s). */
 const [FROZEN_MS, SUSPENDED_MS] = [5000, 13_000];

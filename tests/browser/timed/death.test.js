@@ -2,9 +2,9 @@
 // signal is heard amid a step.
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
-import { startFirefox } from './firefox.js';
-import { openRepository } from './repository.js';
-import { LAN, launch } from './visitor.js';
+import { startFirefox } from '../firefox.js';
+import { openRepository } from '../repository.js';
+import { LAN, launch } from '../visitor.js';
 
 const DIED = /^worker-died: /;
 /** In pages of three kinds; `ms` after a step began, or before it. In one without https there are no locks. */

@@ -1,0 +1,156 @@
+// Runs all tests, phase by phase, and says how long each took: npm test.
+
+import { spawn } from 'node:child_process';
+import { readdirSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { parseArgs } from 'node:util';
+import { Failure, root, runMain, say } from '../tools/programs.mjs';
+
+const HELP = `npm test [-- OPTION …]
+Sets up, builds and tests everything.
+
+  --fuzz      also every fuzz target for some seconds, with a seed, as CI does
+  --browsers  only the tests in browsers, without set-up and build
+`;
+
+const node = (...args) => [process.execPath, ...args];
+const fuzz = (...args) => node('tests/fuzz/run.js', ...args);
+/** The tests in a folder. @param {number} jobs files at a time @param {string} folder */
+const testsIn = (jobs, folder) => {
+  const files = readdirSync(join(root, folder)).filter((file) => file.endsWith('.test.js'));
+  return node('--test', `--test-concurrency=${jobs}`, ...files.map((file) => join(folder, file)));
+};
+
+/** If one of these fails, no test can tell anything. */
+const BUILD = [
+  { title: 'set-up', command: node('tools/setup.mjs', '--test') },
+  { title: 'build', command: node('tools/build.mjs', '--test') },
+  { title: 'lint', command: ['npm', 'run', '-s', 'lint'] },
+  { title: 'types', command: ['npm', 'run', '-s', 'types'] },
+];
+const C_TESTS = { title: 'C tests', command: ['npm', 'run', '-s', 'test:c'] };
+const BROWSERS = { title: 'browsers, two test files at a time', command: testsIn(2, 'tests/browser') };
+/** These tests measure time, so nothing else runs meanwhile. */
+const TIMED = { title: 'browsers, tests that measure time', command: testsIn(1, 'tests/browser/timed') };
+const FUZZ_BUILDS = [
+  { title: 'fuzz targets of 64 bits, build', command: fuzz('--build') },
+  { title: 'fuzz targets of 32 bits, build', command: fuzz('--build', '--m32') },
+];
+const FUZZ = [
+  { title: 'fuzz targets of 64 bits', command: fuzz('--seconds', '15', '--jobs', '3', '--seed', '1') },
+  { title: "tensors of nothing, by clang's sanitizers", command: ['build/fuzz/64/test_empty'] },
+  { title: 'fuzz targets of 32 bits', command: fuzz('--seconds', '5', '--jobs', '3', '--seed', '1', '--m32') },
+];
+
+/** @typedef {{ title: string, command: string[] }} Phase */
+
+/** Phases that have ended, in their order. @type {{ title: string, seconds: number, ok: boolean }[]} */
+const ended = [];
+/** What failed phases that ran beside others have printed. @type {string[]} */
+const failures = [];
+
+runMain(async () => {
+  const { values } = optionsOf();
+  if (values.help) return void process.stdout.write(HELP);
+  if (!values.browsers) await prepare();
+  if (values.browsers) await run(BROWSERS);
+  else await testAll(values.fuzz);
+  await run(TIMED);
+  if (values.fuzz) for (const phase of FUZZ) await run(phase);
+  report();
+});
+
+function optionsOf() {
+  const boolean = /** @type {const} */ ({ type: 'boolean' });
+  try {
+    return parseArgs({ options: { help: { ...boolean, short: 'h' }, fuzz: boolean, browsers: boolean } });
+  } catch (error) {
+    throw new Failure(`${error.message} (see npm test -- --help)`);
+  }
+}
+
+async function prepare() {
+  for (const phase of BUILD) {
+    if (await run(phase)) continue;
+    report();
+    throw new Failure(`${phase.title} failed, so no test was run.`);
+  }
+}
+
+/** @param {boolean | undefined} isFuzzed */
+async function testAll(isFuzzed) {
+  await run({ title: 'JavaScript tests', command: ['npm', 'run', '-s', 'test:js'] });
+  // Browsers wait often: what only computes takes the rest of the processors.
+  const beside = [C_TESTS, ...(isFuzzed ? FUZZ_BUILDS : [])];
+  await Promise.all([run(BROWSERS), runBeside(beside)]);
+}
+
+/** Runs a phase, which prints as it goes on. @param {Phase} phase @returns {Promise<boolean>} whether it succeeded */
+async function run({ title, command: [program, ...args] }) {
+  say(`── ${title} ──`);
+  const since = performance.now();
+  return note(title, since, await exitOf(spawn(program, args, { cwd: root, stdio: 'inherit' })));
+}
+
+/** @param {Phase[]} phases which run one after another, each with two jobs */
+async function runBeside(phases) {
+  for (const { title, command } of phases) {
+    const since = performance.now();
+    const child = startIdle(command);
+    let text = '';
+    for (const stream of [child.stdout, child.stderr])
+      stream.setEncoding('utf8').on('data', (piece) => {
+        text += piece;
+      });
+    const end = () => process.kill(-child.pid);
+    process.on('exit', end);
+    const ok = note(title, since, await exitOf(child));
+    process.off('exit', end);
+    if (ok) process.stdout.write(`\n── ${title} ──\n${text}`);
+    else failures.push(`── ${title} ──\n${text}`);
+  }
+}
+
+/**
+ * Starts a program that runs while nothing else does. Linux shares the processors out between sessions first, so it has
+ * a session of its own.
+ * @param {string[]} command
+ */
+function startIdle(command) {
+  const options = /** @type {const} */ ({ cwd: root, detached: true, stdio: ['ignore', 'pipe', 'pipe'] });
+  const child = spawn('nice', ['-n', '19', ...command], options);
+  try {
+    writeFileSync(`/proc/${child.pid}/autogroup`, '19');
+  } catch {} // this system has no such groups
+  return child;
+}
+
+/** @param {import('node:child_process').ChildProcess} child @returns {Promise<boolean>} */
+function exitOf(child) {
+  return new Promise((resolve) => {
+    child.on('error', ({ message }) => {
+      say(message);
+      resolve(false);
+    });
+    child.on('close', (code) => resolve(code === 0));
+  });
+}
+
+/** @param {string} title @param {number} since @param {boolean} ok */
+function note(title, since, ok) {
+  const seconds = (performance.now() - since) / 1000;
+  ended.push({ title, seconds, ok });
+  say(`${title}: ${ok ? 'passed' : 'FAILED'}, ${seconds.toFixed(0)} s`);
+  return ok;
+}
+
+function report() {
+  for (const text of failures) console.error(`\n${text}`);
+  const width = Math.max(...ended.map(({ title }) => title.length));
+  say('Seconds of each phase:');
+  for (const { title, seconds, ok } of ended)
+    console.log(`  ${title.padEnd(width)} ${seconds.toFixed(0).padStart(5)}${ok ? '' : '  FAILED'}`);
+  if (ended.some(({ ok }) => !ok)) process.exitCode = 1;
+}
+
+for (const signal of ['SIGINT', 'SIGTERM']) process.on(signal, () => process.exit(130));
