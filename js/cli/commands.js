@@ -17,6 +17,7 @@ import { flag, text } from './help.js';
 import { stoppable } from './interrupt.js';
 import { withLock } from './lock.js';
 import { MODEL_OPTIONS, modelOptionsIn } from './model-options.js';
+import { NEW_OPTIONS, NEW_USAGE, runNew } from './new.js';
 import { needed, number, wholeNumber } from './options.js';
 import { parameterTable } from './parameters.js';
 import { describe, duration, Progress } from './progress.js';
@@ -45,6 +46,13 @@ import { TRAIN_OPTIONS, trainOptionsIn } from './train-options.js';
 
 /** @type {Record<string, Command>} */
 export const COMMANDS = {
+  new: {
+    about: 'an untrained network, without Python',
+    takes: 'KIND: mlp, cnn, lstm or transformer',
+    usage: NEW_USAGE,
+    options: NEW_OPTIONS,
+    run: runNew,
+  },
   inspect: {
     about: 'what is in a model, a training directory, a compact file or a checkpoint',
     takes: 'MODEL, DIR, COMPACT or CHECKPOINT',
