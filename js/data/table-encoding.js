@@ -185,7 +185,7 @@ const counted = (count, noun) => `${count} ${noun}${count === 1 ? '' : 's'}`;
  * @param {string} [input]
  * @returns {TableExamples} without labels where there are no targets
  */
-function tensorsOf(columns, values, rows, input = 'x') {
+function tensorsOf(columns, values, rows, input = 'input_layer') {
   const part = (/** @type {TableColumn['role']} */ wanted) => {
     const places = columns.flatMap(({ role }, c) => (role === wanted ? c : []));
     return { columns: places.map((c) => columns[c]), values: places.map((c) => values[c]) };

@@ -48,7 +48,7 @@ export interface TableOptions {
   decimal?: '.' | ',';
   /** The encoding of the bytes, as TextDecoder names it. Default: UTF-8, or UTF-16 with a byte order mark. */
   encoding?: string;
-  /** The name of the model's input. Default `x`. */
+  /** The name of the model's input. Default `input_layer`, as that of a network of `trainlet/layers` is called. */
   input?: string;
   /** Stops the loading; the promise is then rejected with the code `aborted`. */
   signal?: AbortSignal;

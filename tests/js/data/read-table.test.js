@@ -30,7 +30,7 @@ for (const [name, { csv, features, x, mean, variance, price }] of Object.entries
     const table = await readTable(bytes, { target: 'price', task: 'regression', ...TOLD[name] });
     assert.deepEqual(table.features, features);
     assert.deepEqual(
-      columnsOf(table.inputs.x.data, features.length),
+      columnsOf(table.inputs.input_layer.data, features.length),
       x.map((column) => column.map(Math.fround)),
     );
     for (const [own, wanted] of [
@@ -86,7 +86,7 @@ test('several targets, and none', async () => {
 test('validation is a share of each class, and mean and variance are those of what is left', async () => {
   const { inputs, labels, validation, mean, variance } = await readTable(IRIS, { target: 'kind', validation: 0.2 });
   assert.deepEqual(
-    [inputs.x.dims, validation.inputs.x.dims],
+    [inputs.input_layer.dims, validation.inputs.input_layer.dims],
     [
       [24, 1],
       [6, 1],
@@ -94,9 +94,9 @@ test('validation is a share of each class, and mean and variance are those of wh
   );
   const counts = [0n, 1n, 2n].map((c) => validation.labels.labels.data.filter((label) => label === c).length);
   assert.deepEqual(counts, [2, 2, 2]);
-  const rows = [...inputs.x.data];
+  const rows = [...inputs.input_layer.data];
   assert.deepEqual(
-    [...rows, ...validation.inputs.x.data].sort((a, b) => a - b),
+    [...rows, ...validation.inputs.input_layer.data].sort((a, b) => a - b),
     Array.from({ length: 30 }, (_, i) => i),
   );
   rows.forEach((width, i) => {
@@ -117,16 +117,19 @@ test('new rows become the same inputs: of CSV, of objects, by columns that went 
   const all = await readTable(csv, kept);
   assert.deepEqual([all.inputs, [...all.labels.target.data]], [inputs, [500, 900, 650]]);
   const other = 'sea\trooms\tcity\nTRUE\t5\tGenf\n'; // other columns, order and separator
-  assert.deepEqual([...(await readTable(other, kept)).inputs.x.data], [...inputs.x.data.subarray(4, 8)]);
+  assert.deepEqual(
+    [...(await readTable(other, kept)).inputs.input_layer.data],
+    [...inputs.input_layer.data.subarray(4, 8)],
+  );
   const object = { rooms: 5, city: 'Genf', sea: true, more: 'x' };
   const { inputs: own, labels, warnings } = await readTable([object], kept);
-  assert.deepEqual([[...own.x.data], labels, warnings], [[5, 0, 1, 1], undefined, []]);
+  assert.deepEqual([[...own.input_layer.data], labels, warnings], [[5, 0, 1, 1], undefined, []]);
 });
 
 test('new rows: an unseen category is told, a missing cell filled, a missing column refused', async () => {
   const { columns } = await readTable('rooms,city\n3,Bern\n5,Genf\n');
   const { inputs, warnings } = await readTable([{ rooms: null, city: 'Basel' }], { columns });
-  assert.deepEqual([...inputs.x.data], [4, 0, 0]);
+  assert.deepEqual([...inputs.input_layer.data], [4, 0, 0]);
   assert.deepEqual(
     warnings,
     [
@@ -163,7 +166,7 @@ test('missing cells: filled, left out or refused, and examples without a target 
   const csv = 'a,k,y\n1,p,1\n,q,2\n3,,3\n5,p,\n';
   const read = (missing) => readTable(csv, { target: 'y', task: 'regression', missing });
   const filled = await read('fill');
-  assert.deepEqual([...filled.inputs.x.data], [1, 1, 0, 2, 0, 1, 3, 0, 0]);
+  assert.deepEqual([...filled.inputs.input_layer.data], [1, 1, 0, 2, 0, 1, 3, 0, 0]);
   assert.deepEqual(filled.warnings, [
     "left out: 1 example without 'y'",
     "column 'a' has 1 cell without a value: its mean is put there",
@@ -286,7 +289,7 @@ test('100,000 rows of ten columns take less than three seconds of the processor'
   const csv = ['a,b,c,d,e,f,g,h,i,k', ...Array.from({ length: 1e5 }, line)].join('\n');
   const start = process.cpuUsage();
   const { inputs } = await readTable(csv, { target: 'a' });
-  assert.deepEqual(inputs.x.dims, [1e5, 15]);
+  assert.deepEqual(inputs.input_layer.dims, [1e5, 15]);
   const { user } = process.cpuUsage(start);
   assert.ok(user < 3e6, `${user} µs`);
 });

@@ -1,4 +1,4 @@
-/** docs/guides/tables.md: its two programs run as pasted and learn, with the package and models of their inputs. */
+/** docs/guides/tables.md: its two programs run as pasted and learn, with the package. */
 
 import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
@@ -7,15 +7,12 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { after, before, test } from 'node:test';
 import { promisify } from 'node:util';
-import { readTable } from '../../../js/index.js';
 import { buildDist } from '../../../tools/dist.mjs';
-import { attribute, info, message, node, weight } from '../../bench/models/onnx_file.js';
 import { batchUnit } from '../../support/recipe.js';
 import { root } from '../../support/engines.js';
 
 const page = await readFile(path.join(root, 'docs/guides/tables.md'), 'utf8');
 const [regression, classification] = [...page.matchAll(/^```js\n(.*?)^```/gms)].map(([, code]) => code);
-const HIDDEN = 16;
 const unit = (row, column) => batchUnit(column + 1, row);
 
 const HOUSES = Array.from({ length: 240 }, (_, i) => {
@@ -32,57 +29,13 @@ const TABLES = {
   flowers: ['width,length,kind', ...FLOWERS].join('\n'),
 };
 
-/** x, standardized, through two layers; with `target` turned back to its mean and variance. */
-function model({ mean, variance }, outputs, name, target) {
-  const constant = (output, data) =>
-    node(
-      'Constant',
-      [],
-      output,
-      attribute('value', { type: 'float32', dims: [data.length], data: Float32Array.from(data) }),
-    );
-  const raw = target ? 'raw' : name;
-  const graph = message(
-    [1, constant('mean', mean)],
-    [1, constant('std', variance.map(Math.sqrt))],
-    [1, node('Sub', ['x', 'mean'], 'centred')],
-    [1, node('Div', ['centred', 'std'], 'standard')],
-    [1, node('Gemm', ['standard', 'fc1.weight', 'fc1.bias'], 'a')],
-    [1, node('Relu', ['a'], 'b')],
-    [1, node('Gemm', ['b', 'fc2.weight', 'fc2.bias'], raw)],
-    ...(target
-      ? [
-          [1, constant('target_std', [Math.sqrt(target.variance)])],
-          [1, constant('target_mean', [target.mean])],
-          [1, node('Mul', ['raw', 'target_std'], 'wide')],
-          [1, node('Add', ['wide', 'target_mean'], name)],
-        ]
-      : []),
-    [2, 'table'],
-    [5, weight('fc1.weight', [mean.length, HIDDEN], mean.length, 3)],
-    [5, weight('fc1.bias', [HIDDEN], mean.length, 5)],
-    [5, weight('fc2.weight', [HIDDEN, outputs], HIDDEN, 4)],
-    [5, weight('fc2.bias', [outputs], HIDDEN, 6)],
-    [11, info('x', 1, ['N', mean.length])],
-    [12, info(name, 1, ['N', outputs])],
-  );
-  return message([1, 8], [7, graph], [8, message([1, ''], [2, 17])]);
-}
-
 let folder;
 before(async () => {
   await buildDist();
   folder = await mkdtemp(path.join(tmpdir(), 'trainlet-tables-'));
   await mkdir(path.join(folder, 'node_modules'));
   await symlink(root, path.join(folder, 'node_modules', 'trainlet'), 'junction');
-  const houses = await readTable(TABLES.houses, { target: 'price' });
-  const flowers = await readTable(TABLES.flowers, { target: 'kind' });
-  const price = houses.columns.find(({ role }) => role === 'target');
-  const models = { houses: model(houses, 1, 'price', price), flowers: model(flowers, 3, 'scores') };
-  for (const name of ['houses', 'flowers']) {
-    await writeFile(path.join(folder, `${name}.csv`), TABLES[name]);
-    await writeFile(path.join(folder, `${name}.onnx`), models[name]);
-  }
+  for (const name of ['houses', 'flowers']) await writeFile(path.join(folder, `${name}.csv`), TABLES[name]);
 });
 after(() => rm(folder, { recursive: true }));
 
