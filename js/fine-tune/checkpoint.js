@@ -7,7 +7,7 @@ import { fingerprintOf } from '../data/fingerprint.js';
 import { saveWithTimeout } from '../fit/autosave.js';
 import { CHECKPOINT_KEYS, checkCheckpoint } from '../fit/options.js';
 
-/** @import { FineTuneOptions, FitOptions, TypedArray } from '../types.js' */
+/** @import { FineTuneOptions, FineTuneReport, FitOptions, TypedArray } from '../types.js' */
 /** @import { Examples } from '../data/labelled-examples.js' */
 /** @import { TrainingSession } from '../session/training.js' */
 /** @typedef {NonNullable<FineTuneOptions['checkpoint']>} Wish */
@@ -41,12 +41,26 @@ export function checkWish(wish) {
 
 export class TuningCheckpoint {
   #wish;
+  #gate;
   key;
 
-  /** @param {Wish} wish @param {string} key of the call */
-  constructor(wish, key) {
+  /** @param {Wish} wish @param {string} key of the call @param {FineTuneOptions} options */
+  constructor(wish, key, { accept, unknown, budget }) {
     this.#wish = wish;
     this.key = key;
+    this.#gate = JSON.stringify([accept, unknown, budget?.maxMs]);
+  }
+
+  /**
+   * Finds what the same call, with the same gate and time, has saved in its end.
+   * @returns {Promise<{ bytes: Uint8Array, version: number, report: FineTuneReport } | undefined>}
+   */
+  async findFinished() {
+    const { store, name } = this.#wish;
+    const found = await store.load(name).catch(unlessCorrupt);
+    const { key, gate, report } = /** @type {any} */ (found?.meta.fineTune ?? {});
+    if (!found || !report || key !== this.key || gate !== this.#gate) return undefined;
+    return { bytes: found.bytes, version: found.version, report: JSON.parse(report) };
   }
 
   /**
@@ -86,14 +100,15 @@ export class TuningCheckpoint {
   }
 
   /**
-   * Saves the accepted result, from which nothing resumes.
-   * @param {TrainingSession} session @param {AbortSignal} [signal]
+   * Saves the accepted result, which the same call finds again.
+   * @param {TrainingSession} session @param {FineTuneReport} report @param {AbortSignal} [signal]
    */
-  async saveLast(session, signal) {
+  async saveLast(session, report, signal) {
     const { store, name } = this.#wish;
     try {
       const bytes = await session.saveCheckpoint();
-      return { version: await saveWithTimeout(store, name, bytes, { fineTune: { key: this.key } }, signal) };
+      const meta = { fineTune: { key: this.key, gate: this.#gate, report: JSON.stringify(report) } };
+      return { version: await saveWithTimeout(store, name, bytes, meta, signal) };
     } catch (error) {
       if (error instanceof TrainletError) return { error };
       throw error;

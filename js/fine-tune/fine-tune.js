@@ -138,39 +138,71 @@ class Tuning {
     const replay = this.#options.replay && replayOf(this.#options, classes, train, seed);
     const judged = { heldOut, replay: replay?.judged };
     const whole = replay?.learned ?? train;
+    const checkpoint = await this.#checkpointOf([whole, heldOut], classes);
+    const finished = alone ? undefined : await checkpoint?.findFinished();
+    if (finished) return await this.#again(finished, [train, whole, judged]);
     if (head !== false) await this.#beginHead(train, whole, judged);
     const judging = performance.now();
     const [before, kept] = [await this.#scoresOf(judged), await weightsOf(this.session)];
     const judgingMs = performance.now() - judging;
-    const checkpoint = await this.#checkpointOf([whole, heldOut], classes);
     const removed = alone ? await checkpoint?.removeOthers() : 0;
     await this.#runPhases(whole, heldOut, judgingMs, checkpoint);
     const limits = { classes: classes.length, accept };
     const { after, share, reason } = await take(this.session, kept, before, judged, limits, this.#shared, signal);
     const calibration = heldOut && (await this.#calibrate(heldOut));
     checkSignal(signal);
-    const saved = await checkpoint?.saveLast(this.session, signal);
-    const examples = { trained: train.labels.length, heldOut: heldOut?.labels.length ?? 0 };
-    const judgement = {
+    await this.#shared?.settle();
+    const report = {
       accepted: share > 0,
       share,
       reason,
       classes,
-      examples,
+      examples: { trained: train.labels.length, heldOut: heldOut?.labels.length ?? 0 },
       before,
       after,
       ...(calibration && { calibration }),
+      phases: this.#phases,
+      ...(this.#shared && { features: this.#shared.told }),
+      ms: performance.now() - this.#begun,
     };
-    await this.#shared?.settle();
-    const features = this.#shared && { features: this.#shared.told };
-    const ms = performance.now() - this.#begun;
+    const saved = await checkpoint?.saveLast(this.session, report, signal);
     return {
       key: checkpoint?.key,
       removed,
       session: this.session,
-      report: { ...judgement, phases: this.#phases, ...features, ...(saved && { checkpoint: saved }), ms },
+      artifacts: this.#artifacts,
+      report: { ...report, ...(saved && { checkpoint: saved }) },
       rollback: () => this.session.loadParametersBuffer(kept, false),
     };
+  }
+
+  /**
+   * Gives what the same call has finished before.
+   * @param {NonNullable<Awaited<ReturnType<TuningCheckpoint['findFinished']>>>} found
+   * @param {[train: Examples, whole: Examples, judged: { heldOut?: Examples, replay?: Examples }]} examples
+   * @returns {Promise<Tuned>}
+   */
+  async #again({ bytes, report, version }, examples) {
+    await this.#goOnFrom(bytes);
+    const { session } = this;
+    const rollback = async () => await session.loadParametersBuffer(await this.#firstWeights(examples), false);
+    return { session, artifacts: this.#artifacts, report: { ...report, checkpoint: { version } }, rollback };
+  }
+
+  /**
+   * The weights of before the first step, made anew.
+   * @param {[train: Examples, whole: Examples, judged: { heldOut?: Examples, replay?: Examples }]} examples
+   */
+  async #firstWeights(examples) {
+    const { onProgress: _, signal: __, ...options } = this.#options;
+    const session = await TrainingSession.create(this.#artifacts, { ...options.engine });
+    const call = { model: this.#model, named: this.#named, options, begun: this.#begun };
+    try {
+      if (options.head !== false) await new Tuning(call, this.#artifacts, session).#beginHead(...examples);
+      return await weightsOf(session);
+    } finally {
+      await session.release();
+    }
   }
 
   /**
@@ -218,7 +250,7 @@ class Tuning {
   async #checkpointOf(examples, classes) {
     const { checkpoint } = this.#options;
     if (!checkpoint) return undefined;
-    return new TuningCheckpoint(checkpoint, await keyOf(this.#model, examples, classes, this.#options));
+    return new TuningCheckpoint(checkpoint, await keyOf(this.#model, examples, classes, this.#options), this.#options);
   }
 
   /**

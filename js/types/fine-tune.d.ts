@@ -1,6 +1,6 @@
 /** `fineTune` and `forgetSamples`: options, progress and report. */
 
-import type { HeadOptions } from './artifacts.js';
+import type { Artifacts, HeadOptions } from './artifacts.js';
 import type { EngineOptions, Source } from './engine.js';
 import type { TrainletError } from './errors.js';
 import type { FeatureOrigins, KeptFeatures } from './features.js';
@@ -85,8 +85,8 @@ export interface FineTuneOptions {
    * The place where it is saved, as in `fit`: while it trains, by default each second, and what was taken in the end,
    * of which
    * `report.checkpoint` tells. The same call (the same model, examples and options that decide what is learned) goes on
-   * where one under that name was cut short, by a kill too, and gives what that would have given, to the bit. Default:
-   * nowhere.
+   * where one under that name was cut short, by a kill too, and gives what that would have given, to the bit; of one
+   * that is finished it gives session and report again, without training. Default: nowhere.
    */
   checkpoint?: FitOptions['checkpoint'];
   /**
@@ -165,6 +165,8 @@ export interface FineTuneReport {
 export interface FineTuned {
   readonly session: TrainingSession;
   readonly report: FineTuneReport;
+  /** The artifacts that the session was made of, for `TrainingSession.create` with a later checkpoint of it. */
+  readonly artifacts: Artifacts;
   /** Puts the weights of before the first step back. */
   rollback(): Promise<void>;
 }

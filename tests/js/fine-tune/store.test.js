@@ -5,7 +5,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
-import { CheckpointStore, fineTune, forgetSamples, SampleStore, Tensor } from '../../../js/index.js';
+import { CheckpointStore, fineTune, forgetSamples, SampleStore, Tensor, TrainingSession } from '../../../js/index.js';
 import { golden } from '../../support/clusters.js';
 import { pick } from '../../support/hands.js';
 
@@ -76,6 +76,29 @@ test('another call does not go on from it, nor does one that was done', async ()
     assert.deepEqual(await weightsOf(there), await weightsOf(plain));
     assert.deepEqual(await weightsOf(tuned), await weightsOf(plain));
     assert.equal((await fineTune(taught, given, { ...options, ...more })).report.phases[0].history.epochs.length, 4);
+  }
+});
+
+test('a call that is finished gives its session and report again, without training', async () => {
+  const asked = { engine, epochs: 4, unknown: true, checkpoint: { store, name: 'finished' } };
+  const first = await fineTune(taught, data, asked);
+  const phases = [];
+  const onProgress = ({ phase }) => phases.push(phase);
+  const again = await fineTune(taught, data, { ...asked, onProgress });
+  assert.deepEqual(phases, []);
+  assert.deepEqual(again.report, JSON.parse(JSON.stringify(first.report)));
+  assert.deepEqual(await again.session.saveCheckpoint(), await first.session.saveCheckpoint());
+  for (const { session, artifacts } of [first, again]) {
+    const checkpointState = await session.saveCheckpoint();
+    const other = await TrainingSession.create({ ...artifacts, checkpointState }, engine);
+    assert.deepEqual(await weightsOf({ session: other }), await weightsOf(first));
+  }
+  for (const tuned of [first, again]) await tuned.rollback();
+  assert.deepEqual(await weightsOf(again), await weightsOf(first));
+  for (const more of [{ accept: { lossRise: 1 } }, { unknown: undefined }, { seed: 1 }]) {
+    await fineTune(taught, data, { ...asked, ...more, onProgress });
+    assert.ok(phases.length, 'another call trains');
+    phases.length = 0;
   }
 });
 
