@@ -8,13 +8,6 @@ import { dropped } from './shaping.js';
 
 /** @import { Scope, SymbolicTensor, Value } from './layer.js' */
 
-const OPTIONS = {
-  ...WEIGHTS,
-  valueDim: /** @type {number | undefined} */ (undefined),
-  dropout: 0,
-  outputShape: /** @type {number | undefined} */ (undefined),
-  useCausalMask: false,
-};
 /** Keras' score of what is masked. */
 const MASKED = -3.4028234663852886e37;
 const BOOL = 9;
@@ -24,7 +17,13 @@ export const multiHeadAttention = (numHeads, keyDim, options) =>
   layerOf(
     'MultiHeadAttention',
     options,
-    OPTIONS,
+    {
+      ...WEIGHTS,
+      valueDim: /** @type {number | undefined} */ (undefined),
+      dropout: 0,
+      outputShape: /** @type {number | undefined} */ (undefined),
+      useCausalMask: false,
+    },
     (all, title) => {
       const { valueDim = keyDim, dropout, useCausalMask, outputShape } = all;
       for (const [what, count] of Object.entries({ numHeads, keyDim, valueDim }))

@@ -7,7 +7,7 @@ import { checkOneOf, layerOf, perAxis } from './layer.js';
 
 /** @import { Initializer } from '../types/layers/index.js' */
 /** @import { Attribute } from './onnx.js' */
-/** @import { Layer, Result, Scope, SymbolicTensor, Value } from './layer.js' */
+/** @import { Result, Scope, SymbolicTensor, Value } from './layer.js' */
 /**
  * @typedef {object} Window
  * @property {number[]} kernel
@@ -129,8 +129,8 @@ const convolve = (scope, x, window, group, kernel, outputs, bias = []) => ({
   shape: [x.shape[0], outputs, ...slid(scope, x, window)],
 });
 
-/** @param {1 | 2} rank @returns {(filters: number, kernelSize: Sizes, options?: object) => Layer} */
-const conv = (rank) => (filters, kernelSize, options) =>
+/** @param {1 | 2} rank @param {number} filters @param {Sizes} kernelSize @param {object} [options] */
+const conv = (rank, filters, kernelSize, options) =>
   layer(
     `Conv${rank}D`,
     rank,
@@ -167,15 +167,15 @@ function depthwiseKernel(scope, x, { kernel }, key, { depthMultiplier, depthwise
   return [channels, scope.keep(key, [part], [outputs, 1, ...kernel]), outputs];
 }
 
-/** @param {1 | 2} rank @returns {(kernelSize: Sizes, options?: object) => Layer} */
-const depthwise = (rank) => (kernelSize, options) =>
+/** @param {1 | 2} rank @param {Sizes} kernelSize @param {object} [options] */
+const depthwise = (rank, kernelSize, options) =>
   layer(`DepthwiseConv${rank}D`, rank, kernelSize, options, DEPTHWISE, (all, window) => (scope, x) => {
     const kernel = depthwiseKernel(scope, x, window, 'kernel', all);
     return convolve(scope, x, window, ...kernel, biasOf(scope, all, kernel[2]));
   });
 
-/** @param {1 | 2} rank @returns {(filters: number, kernelSize: Sizes, options?: object) => Layer} */
-const separable = (rank) => (filters, kernelSize, options) =>
+/** @param {1 | 2} rank @param {number} filters @param {Sizes} kernelSize @param {object} [options] */
+const separable = (rank, filters, kernelSize, options) =>
   layer(
     `SeparableConv${rank}D`,
     rank,
@@ -216,8 +216,8 @@ function transposedPads(window, extra) {
   return { pads, output_padding: cuts.map(([, end]) => Math.max(-end, 0)), grown };
 }
 
-/** @param {1 | 2} rank @returns {(filters: number, kernelSize: Sizes, options?: object) => Layer} */
-const convTranspose = (rank) => (filters, kernelSize, options) =>
+/** @param {1 | 2} rank @param {number} filters @param {Sizes} kernelSize @param {object} [options] */
+const convTranspose = (rank, filters, kernelSize, options) =>
   layer(
     `Conv${rank}DTranspose`,
     rank,
@@ -244,18 +244,18 @@ const convTranspose = (rank) => (filters, kernelSize, options) =>
   );
 
 /** @type {typeof import('../types/layers/index.js').conv1d} */
-export const conv1d = /* @__PURE__ */ conv(1);
+export const conv1d = (filters, kernelSize, options) => conv(1, filters, kernelSize, options);
 /** @type {typeof import('../types/layers/index.js').conv2d} */
-export const conv2d = /* @__PURE__ */ conv(2);
+export const conv2d = (filters, kernelSize, options) => conv(2, filters, kernelSize, options);
 /** @type {typeof import('../types/layers/index.js').depthwiseConv1d} */
-export const depthwiseConv1d = /* @__PURE__ */ depthwise(1);
+export const depthwiseConv1d = (kernelSize, options) => depthwise(1, kernelSize, options);
 /** @type {typeof import('../types/layers/index.js').depthwiseConv2d} */
-export const depthwiseConv2d = /* @__PURE__ */ depthwise(2);
+export const depthwiseConv2d = (kernelSize, options) => depthwise(2, kernelSize, options);
 /** @type {typeof import('../types/layers/index.js').separableConv1d} */
-export const separableConv1d = /* @__PURE__ */ separable(1);
+export const separableConv1d = (filters, kernelSize, options) => separable(1, filters, kernelSize, options);
 /** @type {typeof import('../types/layers/index.js').separableConv2d} */
-export const separableConv2d = /* @__PURE__ */ separable(2);
+export const separableConv2d = (filters, kernelSize, options) => separable(2, filters, kernelSize, options);
 /** @type {typeof import('../types/layers/index.js').conv1dTranspose} */
-export const conv1dTranspose = /* @__PURE__ */ convTranspose(1);
+export const conv1dTranspose = (filters, kernelSize, options) => convTranspose(1, filters, kernelSize, options);
 /** @type {typeof import('../types/layers/index.js').conv2dTranspose} */
-export const conv2dTranspose = /* @__PURE__ */ convTranspose(2);
+export const conv2dTranspose = (filters, kernelSize, options) => convTranspose(2, filters, kernelSize, options);

@@ -37,27 +37,30 @@ function withAxisAt(scope, x, from, to, build) {
   return scope.transpose({ value: build(value), shape }, order);
 }
 
-const BATCH_NORMALIZATION = {
-  ...AFFINE,
-  axis: 1,
-  momentum: 0.99,
-  movingMeanInitializer: /** @type {Initializer} */ ('zeros'),
-  movingVarianceInitializer: /** @type {Initializer} */ ('ones'),
-};
-
 /** @type {typeof import('../types/layers/index.js').batchNormalization} */
 export const batchNormalization = (options) =>
-  layerOf('BatchNormalization', options, BATCH_NORMALIZATION, (all) => (scope, x) => {
-    const axis = scope.axis(x, all.axis);
-    const dims = [scope.size(x, axis, 'channels')];
-    return withAxisAt(scope, x, axis, 1, (value) => {
-      const learned = affine(scope, dims, all);
-      const mean = scope.weight('moving_mean', dims, all.movingMeanInitializer, false);
-      const variance = scope.weight('moving_variance', dims, all.movingVarianceInitializer, false);
-      const attributes = { epsilon: float(all.epsilon), momentum: float(all.momentum) };
-      return scope.node('BatchNormalization', [value, ...learned, mean, variance], attributes);
-    });
-  });
+  layerOf(
+    'BatchNormalization',
+    options,
+    {
+      ...AFFINE,
+      axis: 1,
+      momentum: 0.99,
+      movingMeanInitializer: /** @type {Initializer} */ ('zeros'),
+      movingVarianceInitializer: /** @type {Initializer} */ ('ones'),
+    },
+    (all) => (scope, x) => {
+      const axis = scope.axis(x, all.axis);
+      const dims = [scope.size(x, axis, 'channels')];
+      return withAxisAt(scope, x, axis, 1, (value) => {
+        const learned = affine(scope, dims, all);
+        const mean = scope.weight('moving_mean', dims, all.movingMeanInitializer, false);
+        const variance = scope.weight('moving_variance', dims, all.movingVarianceInitializer, false);
+        const attributes = { epsilon: float(all.epsilon), momentum: float(all.momentum) };
+        return scope.node('BatchNormalization', [value, ...learned, mean, variance], attributes);
+      });
+    },
+  );
 
 /** @type {typeof import('../types/layers/index.js').layerNormalization} */
 export const layerNormalization = (options) =>

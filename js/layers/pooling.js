@@ -3,26 +3,29 @@
 import { attributesOf, channelsFirst, DATA_FORMAT, slid, windowOf } from './convolution.js';
 import { layerOf } from './layer.js';
 
-/** @import { Layer } from './layer.js' */
 /** @import { Sizes } from './convolution.js' */
 
-const POOLING = { strides: /** @type {Sizes | null} */ (null), padding: 'valid', ...DATA_FORMAT };
-
-/** @param {'Max' | 'Average'} kind @param {1 | 2} rank @returns {(poolSize?: Sizes, options?: object) => Layer} */
-const pooling =
-  (kind, rank) =>
-  (poolSize = 2, options) =>
-    layerOf(`${kind}Pooling${rank}D`, options, POOLING, (all, title) => {
+/**
+ * @param {'Max' | 'Average'} kind @param {1 | 2} rank
+ * @param {Sizes | undefined} poolSize @param {object | undefined} options
+ */
+const pooling = (kind, rank, poolSize = 2, options) =>
+  layerOf(
+    `${kind}Pooling${rank}D`,
+    options,
+    { strides: /** @type {Sizes | null} */ (null), padding: 'valid', ...DATA_FORMAT },
+    (all, title) => {
       const window = windowOf(title, rank, poolSize, { ...all, strides: all.strides ?? poolSize });
       return (scope, x) =>
         channelsFirst(scope, x, rank, all.dataFormat, (first) => ({
           value: scope.node(`${kind}Pool`, [first.value], attributesOf(window)),
           shape: [...first.shape.slice(0, 2), ...slid(scope, first, window)],
         }));
-    });
+    },
+  );
 
-/** @param {'Max' | 'Average'} kind @param {1 | 2} rank @returns {(options?: object) => Layer} */
-const globalPooling = (kind, rank) => (options) =>
+/** @param {'Max' | 'Average'} kind @param {1 | 2} rank @param {object} [options] */
+const globalPooling = (kind, rank, options) =>
   layerOf(`Global${kind}Pooling${rank}D`, options, { ...DATA_FORMAT, keepdims: false }, (all, title) => {
     windowOf(title, rank, 1, { ...all, strides: 1, padding: 'valid' });
     return (scope, x) =>
@@ -35,18 +38,18 @@ const globalPooling = (kind, rank) => (options) =>
   });
 
 /** @type {typeof import('../types/layers/index.js').maxPooling1d} */
-export const maxPooling1d = /* @__PURE__ */ pooling('Max', 1);
+export const maxPooling1d = (poolSize, options) => pooling('Max', 1, poolSize, options);
 /** @type {typeof import('../types/layers/index.js').maxPooling2d} */
-export const maxPooling2d = /* @__PURE__ */ pooling('Max', 2);
+export const maxPooling2d = (poolSize, options) => pooling('Max', 2, poolSize, options);
 /** @type {typeof import('../types/layers/index.js').averagePooling1d} */
-export const averagePooling1d = /* @__PURE__ */ pooling('Average', 1);
+export const averagePooling1d = (poolSize, options) => pooling('Average', 1, poolSize, options);
 /** @type {typeof import('../types/layers/index.js').averagePooling2d} */
-export const averagePooling2d = /* @__PURE__ */ pooling('Average', 2);
+export const averagePooling2d = (poolSize, options) => pooling('Average', 2, poolSize, options);
 /** @type {typeof import('../types/layers/index.js').globalMaxPooling1d} */
-export const globalMaxPooling1d = /* @__PURE__ */ globalPooling('Max', 1);
+export const globalMaxPooling1d = (options) => globalPooling('Max', 1, options);
 /** @type {typeof import('../types/layers/index.js').globalMaxPooling2d} */
-export const globalMaxPooling2d = /* @__PURE__ */ globalPooling('Max', 2);
+export const globalMaxPooling2d = (options) => globalPooling('Max', 2, options);
 /** @type {typeof import('../types/layers/index.js').globalAveragePooling1d} */
-export const globalAveragePooling1d = /* @__PURE__ */ globalPooling('Average', 1);
+export const globalAveragePooling1d = (options) => globalPooling('Average', 1, options);
 /** @type {typeof import('../types/layers/index.js').globalAveragePooling2d} */
-export const globalAveragePooling2d = /* @__PURE__ */ globalPooling('Average', 2);
+export const globalAveragePooling2d = (options) => globalPooling('Average', 2, options);

@@ -55,20 +55,27 @@ export async function loadedAtFirst(code) {
 /** All that a page of `code` may load. */
 export const loadedInAll = async (code) => measured(Object.values(await bundled(code)));
 
-/**
- * What a page loads for some names of trainlet/layers, with the code that writes the file; without js/base, which a
- * page of trainlet has.
- */
+/** All that a page of trainlet loads besides for some names of trainlet/layers, and for the file that they make. */
 export async function layersOf(...names) {
-  const base = {
-    name: 'without js/base',
-    setup: ({ onResolve }) => onResolve({ filter: /\/base\// }, ({ path }) => ({ path, external: true })),
+  const page = namesFrom(await built(), 'index.js');
+  const inPage = {
+    name: 'what the page has',
+    setup: ({ onResolve }) =>
+      onResolve({ filter: /^\.\/[\w-]+\.js$/ }, ({ path }) =>
+        page.has(path.slice(2)) ? { path, external: true } : undefined,
+      ),
   };
-  const contents = `import { ${names} } from './js/layers/index.js'; globalThis.used = [${names}];`;
+  const contents = `import { ${names} } from './dist/layers.js'; globalThis.used = [${names}];`;
   const stdin = { contents, resolveDir: root, sourcefile: 'page.js' };
-  const { outputFiles, metafile } = await build({ ...OPTIONS, stdin, minify: true, splitting: true, plugins: [base] });
+  const { outputFiles, metafile } = await build({
+    ...OPTIONS,
+    stdin,
+    minify: true,
+    splitting: true,
+    plugins: [inPage],
+  });
   const outputs = Object.values(metafile.outputs).map((output, i) => ({ ...output, bytes: outputFiles[i].contents }));
-  return measured(outputs.filter(({ entryPoint }) => names.includes('summary') || !entryPoint?.endsWith('summary.js')));
+  return measured(outputs.filter(({ entryPoint }) => names.includes('summary') || entryPoint !== 'dist/summary.js'));
 }
 
 /** @returns files, and the bytes of each module in them */
@@ -82,6 +89,13 @@ function measured(outputs) {
 /** The files of dist/ that a page loads without a bundler: one, and those that it imports without being asked. */
 export async function withoutBundler(...entries) {
   const dist = await built();
+  const names = namesFrom(dist, ...entries);
+  const files = [...names].map((name) => dist.get(name));
+  return { files, parts: summed([...names].map((name, i) => [name, files[i].length])) };
+}
+
+/** Entries and what they import without being asked. */
+function namesFrom(dist, ...entries) {
   const names = new Set();
   const visit = (name) => {
     if (names.has(name)) return;
@@ -89,8 +103,7 @@ export async function withoutBundler(...entries) {
     for (const [, imported] of textOf(dist.get(name)).matchAll(STATIC_IMPORT)) visit(imported);
   };
   entries.forEach(visit);
-  const files = [...names].map((name) => dist.get(name));
-  return { files, parts: summed([...names].map((name, i) => [name, files[i].length])) };
+  return names;
 }
 
 /** Bytes by module; all chunks are one, for their names change with their contents. */
