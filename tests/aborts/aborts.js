@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import { setTimeout as pause } from 'node:timers/promises';
 import { InferenceSession, Tensor } from '../../js/index.js';
-import { info, node } from '../bench/models/onnx_file.js';
+import { info, node } from '../support/onnx-file.js';
 import { floats as constant, int64, list, model } from '../support/bomb-models.js';
 import { fed, split } from '../support/string-bombs.js';
 

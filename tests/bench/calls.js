@@ -2,7 +2,7 @@
 // in a worker, beside onnxruntime-web here and, in pages, through its proxy; also with a tensor that is to be filled.
 // The ways take turns.
 
-import { info, message, node, TYPES } from './models/onnx_file.js';
+import { graphProto, info, modelProto, node, opsetId, TYPES } from '../support/onnx-file.js';
 import { quantile } from './statistics.js';
 
 /** Floats of the tensor → runs in a turn. */
@@ -14,13 +14,13 @@ const SIZES = new Map([
 const WARM_TURNS = 3;
 
 function modelBytes() {
-  const graph = message(
-    [1, node('Relu', ['x'], 'y')],
-    [2, 'call'],
-    [11, info('x', TYPES.float32, ['N'])],
-    [12, info('y', TYPES.float32, ['N'])],
-  );
-  return message([1, 8], [7, graph], [8, message([1, ''], [2, 17])]);
+  const graph = graphProto({
+    node: node('Relu', ['x'], 'y'),
+    name: 'call',
+    input: info('x', TYPES.float32, ['N']),
+    output: info('y', TYPES.float32, ['N']),
+  });
+  return modelProto({ graph, opsetImport: opsetId(17) });
 }
 
 const numbers = (count) => Float32Array.from({ length: count }, (_, i) => (i % 7) - 2);

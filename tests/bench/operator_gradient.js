@@ -2,7 +2,17 @@
 // the gradients that arrive at the outputs are inputs.
 
 import { Message, textOf } from '../../js/formats/protobuf.js';
-import { attribute, info, message, TYPES, tensor } from './models/onnx_file.js';
+import {
+  attribute,
+  graphProto,
+  info,
+  message,
+  modelProto,
+  nodeProto,
+  tensor,
+  TYPES,
+  valueInfoProto,
+} from '../support/onnx-file.js';
 import { wholeModel } from './operator_model.js';
 import { floats } from './operator_rows/inputs.js';
 
@@ -12,13 +22,7 @@ const SETTING = 8;
 const SPLITS = ['Split'];
 
 const node = ({ type, domain = '', inputs, outputs, attributes = [] }) =>
-  message(
-    ...inputs.map((name) => [1, name]),
-    ...outputs.map((name) => [2, name]),
-    [4, type],
-    ...attributes.map((bytes) => [5, bytes]),
-    ...(domain ? [[7, domain]] : []),
-  );
+  nodeProto({ input: inputs, output: outputs, opType: type, attribute: attributes, domain: domain ? [domain] : [] });
 const nodeOf = (read) => ({
   type: read.text(4),
   domain: read.text(7),
@@ -111,15 +115,15 @@ function model({ opsets, constants, fed, shapes }, nodes, outputs) {
     ['zero', one(0)],
     ['one', one(1)],
   ];
-  const graph = message(
-    ...nodes.map((from) => [1, node(from)]),
-    [2, 'gradient'],
-    ...listed.map(([name, value]) => [5, tensor(name, value)]),
-    ...fed.map(([name, { type, dims }]) => [11, info(name, TYPES[type], dims)]),
-    ...outputs.map((name) => [12, message([1, name])]),
-    ...told.map((bytes) => [13, bytes]),
-  );
-  return { bytes: message([1, 8], [7, graph], ...opsets.map((bytes) => [8, bytes])), fed };
+  const graph = graphProto({
+    node: nodes.map((from) => node(from)),
+    name: 'gradient',
+    initializer: listed.map(([name, value]) => tensor(name, value)),
+    input: fed.map(([name, { type, dims }]) => info(name, TYPES[type], dims)),
+    output: outputs.map((name) => valueInfoProto({ name })),
+    valueInfo: told,
+  });
+  return { bytes: modelProto({ graph, opsetImport: opsets }), fed };
 }
 
 /** The backward pass once; its outputs are the gradients, in the order of `towards`. */

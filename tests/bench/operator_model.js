@@ -1,7 +1,16 @@
 // A model that holds one operator several times over, so that a run is long beside its call; of each result one element
 // is taken, at once, so that its bytes are free for the next.
 
-import { attribute, info, message, TYPES, tensor } from './models/onnx_file.js';
+import {
+  attribute,
+  graphProto,
+  info,
+  message,
+  nodeProto,
+  tensor,
+  TYPES,
+  valueInfoProto,
+} from '../support/onnx-file.js';
 
 /** A name behind its domain: ['com.microsoft', 'Gelu'], ['', 'Add']. */
 export function domainAndName(operator) {
@@ -12,13 +21,13 @@ export function domainAndName(operator) {
 /** A node of any number of inputs, '' for those that are absent. */
 function node(operator, inputs, outputs, attributes = {}) {
   const [domain, name] = domainAndName(operator);
-  return message(
-    ...inputs.map((input) => [1, input]),
-    ...outputs.map((output) => [2, output]),
-    [4, name],
-    ...Object.entries(attributes).map(([key, value]) => [5, attribute(key, value)]),
-    ...(domain ? [[7, domain]] : []),
-  );
+  return nodeProto({
+    input: inputs,
+    output: outputs,
+    opType: name,
+    attribute: Object.entries(attributes).map(([key, value]) => attribute(key, value)),
+    domain: domain ? [domain] : [],
+  });
 }
 const list = (...numbers) => ({ type: 'int64', dims: [numbers.length], data: BigInt64Array.from(numbers, BigInt) });
 
@@ -55,13 +64,13 @@ const model = (nodes, [operator, , , more = {}], { constants, fed, outputs }) =>
     [1, 8],
     [
       7,
-      message(
-        ...nodes.map((one) => [1, one]),
-        [2, 'operator'],
-        ...constants.map(([name, input]) => [5, tensor(name, input)]),
-        ...fed.map(([name, { type, dims }]) => [11, info(name, TYPES[type], dims)]),
-        ...outputs.map((name) => [12, message([1, name])]),
-      ),
+      graphProto({
+        node: nodes,
+        name: 'operator',
+        initializer: constants.map(([name, input]) => tensor(name, input)),
+        input: fed.map(([name, { type, dims }]) => info(name, TYPES[type], dims)),
+        output: outputs.map((name) => valueInfoProto({ name })),
+      }),
     ],
     ...imports(domainAndName(operator), more),
   );

@@ -4,7 +4,16 @@
 import { createRequire } from 'node:module';
 import { InferenceSession, Tensor } from '../../js/index.js';
 import { batchUnit } from '../support/recipe.js';
-import { attribute, info, message, node } from './models/onnx_file.js';
+import {
+  attribute,
+  attributeProto,
+  graphProto,
+  info,
+  message,
+  modelProto,
+  node,
+  opsetId,
+} from '../support/onnx-file.js';
 
 const [ROWS = 10_000, TREES = 200, DEPTH = 8, FEATURES = 30] = process.argv.slice(2).map(Number);
 const ROUNDS = 9;
@@ -16,9 +25,9 @@ const ort = require('onnxruntime-web-1.30');
 ort.env.wasm.numThreads = 1;
 
 const floats = (/** @type {string} */ name, /** @type {number[]} */ list) =>
-  message([1, name], [7, new Uint8Array(Float32Array.from(list).buffer)], [20, 6]);
+  attributeProto({ name, floats: new Uint8Array(Float32Array.from(list).buffer), type: 6 });
 const words = (/** @type {string} */ name, /** @type {string[]} */ list) =>
-  message([1, name], ...list.map((word) => /** @type {[number, string]} */ ([9, word])), [20, 8]);
+  attributeProto({ name, strings: list, type: 8 });
 
 /** The attributes of full trees, whose leaves each add to the class that their tree is of. */
 function nodes(/** @type {string} */ what, /** @type {number} */ classes) {
@@ -87,13 +96,8 @@ function model(/** @type {boolean} */ classifies) {
   const types = classifies
     ? [info('label', INT64, ['N']), info('scores', FLOAT, ['N', CLASSES])]
     : [info('y', FLOAT, ['N', 1])];
-  const graph = message(
-    [1, trees],
-    [2, 'trees'],
-    [11, info('x', FLOAT, ['N', FEATURES])],
-    ...types.map((one) => /** @type {[number, Uint8Array]} */ ([12, one])),
-  );
-  return message([1, 8], [7, graph], [8, message([1, ''], [2, 17])], [8, message([1, 'ai.onnx.ml'], [2, 3])]);
+  const graph = graphProto({ node: trees, name: 'trees', input: info('x', FLOAT, ['N', FEATURES]), output: types });
+  return modelProto({ graph, opsetImport: [opsetId(17), opsetId(3, 'ai.onnx.ml')] });
 }
 
 const median = (/** @type {number[]} */ list) => list.sort((a, b) => a - b)[list.length >> 1];

@@ -1,36 +1,46 @@
 // Random programs of two fits, each cut at a random save and gone on with in a new session: the checkpoint at the end
 // must be that of the program that nothing cut, to the bit.
 import { generateArtifacts, Tensor, TrainingSession } from '../../js/index.js';
-import { attribute, info, message, node, tensor, weight } from '../bench/models/onnx_file.js';
+import {
+  attribute,
+  graphProto,
+  info,
+  modelProto,
+  node,
+  opsetId,
+  tensor,
+  tensorProto,
+  weight,
+} from '../support/onnx-file.js';
 import { randomFrom } from '../hostile/mutate.js';
 import { HERE } from '../support/engines.js';
 
 const ADAPTED = { r: 2, alpha: 4, dropout: 0.2, targets: ['w1', 'w2'] };
 
 /** x (N, 1, 4, 4) ─ Flatten ─ Gemm ─ Relu ─ Dropout ─ Gemm ─▶ scores (N, 3) */
-const model = message(
-  [1, 8],
-  [
-    7,
-    message(
-      [1, node('Flatten', ['x'], 'flat')],
-      [1, node('Gemm', ['flat', 'w1', 'b1'], 'hidden')],
-      [1, node('Relu', ['hidden'], 'positive')],
-      [1, node('Dropout', ['positive', 'ratio', 'train'], 'dropped')],
-      [1, node('Gemm', ['dropped', 'w2', 'b2'], 'scores', attribute('alpha', { float: 1 }))],
-      [2, 'resumed'],
-      [5, weight('w1', [16, 8], 16, 1)],
-      [5, weight('b1', [8], 16, 2)],
-      [5, weight('w2', [8, 3], 8, 3)],
-      [5, weight('b2', [3], 8, 4)],
-      [5, tensor('ratio', { type: 'float32', dims: [], data: Float32Array.of(0.3) })],
-      [5, message([2, 9], [8, 'train'], [9, Uint8Array.of(1)])],
-      [11, info('x', 1, ['N', 1, 4, 4])],
-      [12, info('scores', 1, ['N', 3])],
-    ),
-  ],
-  [8, message([1, ''], [2, 17])],
-);
+const model = modelProto({
+  graph: graphProto({
+    node: [
+      node('Flatten', ['x'], 'flat'),
+      node('Gemm', ['flat', 'w1', 'b1'], 'hidden'),
+      node('Relu', ['hidden'], 'positive'),
+      node('Dropout', ['positive', 'ratio', 'train'], 'dropped'),
+      node('Gemm', ['dropped', 'w2', 'b2'], 'scores', attribute('alpha', { float: 1 })),
+    ],
+    name: 'resumed',
+    initializer: [
+      weight('w1', [16, 8], 16, 1),
+      weight('b1', [8], 16, 2),
+      weight('w2', [8, 3], 8, 3),
+      weight('b2', [3], 8, 4),
+      tensor('ratio', { type: 'float32', dims: [], data: Float32Array.of(0.3) }),
+      tensorProto({ dataType: 9, name: 'train', rawData: Uint8Array.of(1) }),
+    ],
+    input: info('x', 1, ['N', 1, 4, 4]),
+    output: info('scores', 1, ['N', 3]),
+  }),
+  opsetImport: opsetId(17),
+});
 
 /** @param {number} examples @param {number} seed */
 function dataOf(examples, seed) {

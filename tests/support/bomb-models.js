@@ -1,6 +1,18 @@
 // Makes the small models that bombs are: nodes between an input x, a weight w and an output y.
 
-import { attribute, info, message, node, tensor } from '../bench/models/onnx_file.js';
+import {
+  attribute,
+  attributeProto,
+  functionProto,
+  graphProto,
+  info,
+  message,
+  modelProto,
+  node,
+  nodeProto,
+  opsetId,
+  tensor,
+} from './onnx-file.js';
 
 export const MOST = 2n ** 63n - 1n;
 export const LEAST = -(2n ** 63n);
@@ -21,7 +33,7 @@ export const floats = (dims, ...numbers) => ({
 export const bool = (truth) => ({ type: 'bool', dims: [], data: Uint8Array.of(truth) });
 export const float = (number) => attribute('value', floats([1], number));
 export const number = (name, value) => attribute(name, { float: value });
-export const graph = (name, body) => message([1, name], [6, body], [20, 5]);
+export const graph = (name, body) => attributeProto({ name, g: body, type: 5 });
 
 /**
  * A model whose nodes make 'v' of x, a float [dims] that is fed, and of constants by name. What it gives is w · the sum
@@ -38,24 +50,17 @@ export function model(
     node('ReduceSum', [type ? 'floats' : 'v'], ['sum'], attribute('keepdims', 0)),
     node('Mul', ['sum', 'w'], ['y']),
   ];
-  return message(
-    [1, 8],
-    [
-      7,
-      message(
-        ...[...nodes, ...(output ? [] : sum)].map((n) => [1, n]),
-        ...Object.entries({ ...constants, w: floats([], 0.5) }).map(([name, value]) => [5, tensor(name, value)]),
-        [11, info('x', 1, dims)],
-        [12, output ?? info('y', 1, [])],
-        ...parts,
-      ),
-    ],
-    [8, message([1, ''], [2, opset])],
-    [8, message([1, 'my'], [2, 1])],
-    [8, message([1, 'com.microsoft'], [2, 1])],
-    [8, message([1, 'ai.onnx.ml'], [2, 3])],
-    ...functions.map((f) => [25, f]),
-  );
+  return modelProto({
+    graph: message(
+      ...[...nodes, ...(output ? [] : sum)].map((n) => [1, n]),
+      ...Object.entries({ ...constants, w: floats([], 0.5) }).map(([name, value]) => [5, tensor(name, value)]),
+      [11, info('x', 1, dims)],
+      [12, output ?? info('y', 1, [])],
+      ...parts,
+    ),
+    opsetImport: [opsetId(opset), opsetId(1, 'my'), opsetId(1, 'com.microsoft'), opsetId(3, 'ai.onnx.ml')],
+    functions,
+  });
 }
 
 /** One node that reads `inputs` and makes v. */
@@ -70,41 +75,36 @@ export const chain = (count, op, inputs, ...attributes) =>
 const nodeIn =
   (domain) =>
   (op, inputs, outputs, ...attributes) =>
-    message(...inputs.map((i) => [1, i]), ...outputs.map((o) => [2, o]), [4, op], ...attributes.map((a) => [5, a]), [
-      7,
-      domain,
-    ]);
+    nodeProto({ input: inputs, output: outputs, opType: op, attribute: attributes, domain });
 export const microsoft = nodeIn('com.microsoft');
 export const learned = nodeIn('ai.onnx.ml');
 
 /* A body that adds to what it is given. */
 export const addBody = (more = [], other = 'a') =>
-  message(
-    ...more.map((n) => [1, n]),
-    [1, node('Identity', ['go'], ['on'])],
-    [1, node('Add', ['a', other], ['b'])],
-    [2, 'body'],
-    [11, info('i', 7, [])],
-    [11, info('go', 9, [])],
-    [11, info('a', 1, [1, 4])],
-    [12, info('on', 9, [])],
-    [12, info('b', 1, [1, 4])],
-  );
+  graphProto({
+    node: [...more, node('Identity', ['go'], ['on']), node('Add', ['a', other], ['b'])],
+    name: 'body',
+    input: [info('i', 7, []), info('go', 9, []), info('a', 1, [1, 4])],
+    output: [info('on', 9, []), info('b', 1, [1, 4])],
+  });
 export const loop = (trips) => () =>
   model([node('Loop', ['n', 'go', 'x'], ['v'], graph('body', addBody()))], { n: scalar(trips), go: bool(1) });
 
 /* If in If in If. */
 export function nested(depth) {
-  let branch = message([1, node('Neg', ['x'], ['leaf'])], [2, 'b'], [12, info('leaf', 1, [1, 4])]);
+  let branch = graphProto({ node: node('Neg', ['x'], ['leaf']), name: 'b', output: info('leaf', 1, [1, 4]) });
   for (let i = 0; i < depth; i++) {
     const inner = node(
       'If',
       ['c'],
       [`if${i}`],
       graph('then_branch', branch),
-      graph('else_branch', message([1, node('Abs', ['x'], [`e${i}`])], [2, 'b'], [12, info(`e${i}`, 1, [1, 4])])),
+      graph(
+        'else_branch',
+        graphProto({ node: node('Abs', ['x'], [`e${i}`]), name: 'b', output: info(`e${i}`, 1, [1, 4]) }),
+      ),
     );
-    branch = message([1, inner], [2, 'b'], [12, info(`if${i}`, 1, [1, 4])]);
+    branch = graphProto({ node: inner, name: 'b', output: info(`if${i}`, 1, [1, 4]) });
   }
   return model(
     [
@@ -113,7 +113,7 @@ export function nested(depth) {
         ['c'],
         ['v'],
         graph('then_branch', branch),
-        graph('else_branch', message([1, node('Abs', ['x'], ['e'])], [2, 'b'], [12, info('e', 1, [1, 4])])),
+        graph('else_branch', graphProto({ node: node('Abs', ['x'], ['e']), name: 'b', output: info('e', 1, [1, 4]) })),
       ),
     ],
     { c: bool(1) },
@@ -121,17 +121,17 @@ export function nested(depth) {
 }
 
 /* Functions that call the one before them `times` times. */
-export const call = (name, from, to) => message([1, from], [2, to], [3, `${name}${to}`], [4, name], [7, 'my']);
+export const call = (name, from, to) =>
+  nodeProto({ input: from, output: to, name: `${name}${to}`, opType: name, domain: 'my' });
 export const fn = (name, nodes) =>
-  message(
-    [1, name],
-    [4, 'a'],
-    [5, 'b'],
-    ...nodes.map((n) => [7, n]),
-    [9, message([1, ''], [2, 17])],
-    [9, message([1, 'my'], [2, 1])],
-    [10, 'my'],
-  );
+  functionProto({
+    name,
+    input: 'a',
+    output: 'b',
+    node: nodes,
+    opsetImport: [opsetId(17), opsetId(1, 'my')],
+    domain: 'my',
+  });
 const functions = (levels, times, leaf = [node('Neg', ['a'], ['b'])]) => [
   fn('F0', leaf),
   ...list(levels, (i) =>

@@ -1,6 +1,6 @@
 // Bombs: small models that ask for much. Each is [what it is, a model of it], the second made when it is asked for.
 
-import { attribute, info, message, node } from '../bench/models/onnx_file.js';
+import { attribute, graphProto, info, modelProto, node, opsetId } from './onnx-file.js';
 import {
   addBody,
   big,
@@ -493,13 +493,12 @@ export const BOMBS = [
             ['v'],
             graph(
               'body',
-              message(
-                [1, node('Add', ['a', 'e'], ['b'])],
-                [2, 'body'],
-                [11, info('a', 1, [1, 4])],
-                [11, info('e', 1, [1, 4])],
-                [12, info('b', 1, [1, 4])],
-              ),
+              graphProto({
+                node: node('Add', ['a', 'e'], ['b']),
+                name: 'body',
+                input: [info('a', 1, [1, 4]), info('e', 1, [1, 4])],
+                output: info('b', 1, [1, 4]),
+              }),
             ),
             attribute('num_scan_inputs', 1),
           ),
@@ -520,12 +519,12 @@ export const BOMBS = [
             ['t'],
             graph(
               'body',
-              message(
-                [1, node('Neg', ['e'], ['f'])],
-                [2, 'body'],
-                [11, info('e', 1, [1, 4])],
-                [12, info('f', 1, [1, 4])],
-              ),
+              graphProto({
+                node: node('Neg', ['e'], ['f']),
+                name: 'body',
+                input: info('e', 1, [1, 4]),
+                output: info('f', 1, [1, 4]),
+              }),
             ),
           ),
           node('ConcatFromSequence', ['t'], ['v'], attribute('axis', 0)),
@@ -575,11 +574,9 @@ export const LARGE = [
   [
     '10,000 imports',
     () =>
-      message(
-        [1, 8],
-        [7, message([1, node('Neg', ['x'], ['y'])], [11, info('x', 1, [4])], [12, info('y', 1, [4])])],
-        [8, message([1, ''], [2, 17])],
-        ...list(10_000, (i) => [8, message([1, `d${i}`], [2, 1])]),
-      ),
+      modelProto({
+        graph: graphProto({ node: node('Neg', ['x'], ['y']), input: info('x', 1, [4]), output: info('y', 1, [4]) }),
+        opsetImport: [opsetId(17), ...list(10_000, (i) => opsetId(1, `d${i}`))],
+      }),
   ],
 ];

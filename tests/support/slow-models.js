@@ -4,7 +4,7 @@
  */
 
 import { Tensor } from '../../js/index.js';
-import { onnxFile } from '../bench/models/onnx_file.js';
+import { onnxFile } from './onnx-file.js';
 import { batchUnit } from './recipe.js';
 
 const uniform = (seed, dims, scale = 1) => ({

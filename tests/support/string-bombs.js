@@ -1,14 +1,11 @@
 // Bombs of strings: what is repeated, joined, cut, matched and written as text.
 
-import { attribute, info, message, node } from '../bench/models/onnx_file.js';
+import { attribute, attributeProto, info, node, tensorProto } from './onnx-file.js';
 import { int64, learned, list, microsoft, model } from './bomb-models.js';
 
 const STRING = 8;
 /** An initializer of strings. */
-const strings = (name, ...texts) => [
-  5,
-  message([1, texts.length], [2, STRING], ...texts.map((text) => [6, text]), [8, name]),
-];
+const strings = (name, ...texts) => [5, tensorProto({ dims: texts.length, dataType: STRING, stringData: texts, name })];
 /** `s` joined with itself: 2 ** times texts. */
 const doubled = (times, from = 's') =>
   list(times, (i) =>
@@ -122,7 +119,7 @@ export const STRING_BOMBS = [
             ['many'],
             ['lower'],
             attribute('case_change_action', 'LOWER'),
-            message([1, 'stopwords'], ...list(200, (i) => [9, `w${i}`]), [20, STRING]),
+            attributeProto({ name: 'stopwords', strings: list(200, (i) => `w${i}`), type: STRING }),
           ),
           matches('lower', 'a'),
         ],

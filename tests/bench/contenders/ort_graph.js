@@ -2,7 +2,7 @@
 // next step's inputs.
 
 import { Graph } from '../models/graph.js';
-import { onnxFile } from '../models/onnx_file.js';
+import { onnxFile } from '../../support/onnx-file.js';
 import { Tape } from './plain_gradients.js';
 
 const dist = new URL('../node_modules/onnxruntime-web/dist/', import.meta.url);

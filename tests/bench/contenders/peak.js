@@ -1,7 +1,7 @@
 // The limits of one thread of the machine under this very engine: 128-bit mul + add and relaxed madd that never leave
 // the registers, and a copy.
 
-import { message as bytesOf } from '../models/onnx_file.js';
+import { message as bytesOf } from '../../support/onnx-file.js';
 
 export const CHAINS = 12; // as many as hide the latency of mul and add, and fit the registers beside two constants
 export const LOOPS = 2_000_000;

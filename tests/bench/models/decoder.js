@@ -2,7 +2,7 @@
 // rotary positions as ONNX Runtime's model builder writes them, or with attention in pieces and learned positions as
 // Optimum does; their weights as float32, int8 (DequantizeLinear) or 4 bits a number (MatMulNBits, blocks of 32).
 
-import { attribute, info, message, TYPES, tensor } from './onnx_file.js';
+import { attribute, graphProto, info, modelProto, nodeProto, opsetId, tensor, TYPES } from '../../support/onnx-file.js';
 
 const BLOCK = 32;
 
@@ -34,14 +34,14 @@ class Writer {
   add(op, inputs, outputs, attributes = {}, domain = '') {
     const names = [outputs].flat();
     this.nodes.push(
-      message(
-        ...inputs.map((name) => /** @type {[number, string]} */ ([1, name])),
-        ...names.map((name) => /** @type {[number, string]} */ ([2, name])),
-        [3, `/${names[0]}`],
-        [4, op],
-        ...Object.entries(attributes).map(([key, value]) => /** @type {any} */ ([5, attribute(key, value)])),
-        [7, domain],
-      ),
+      nodeProto({
+        input: inputs,
+        output: names,
+        name: `/${names[0]}`,
+        opType: op,
+        attribute: Object.entries(attributes).map(([key, value]) => attribute(key, value)),
+        domain,
+      }),
     );
     return names[0];
   }
@@ -195,17 +195,21 @@ export function decoderModel(sizes, form) {
   const cached = Array.from({ length: blocks }, (_, i) => [`${i}.key`, `${i}.value`]).flat();
   const cache = (name, length) => info(name, TYPES.float32, ['batch', kvHeads, length, size]);
   const whole = (name, length) => info(name, TYPES.int64, ['batch', length]);
-  const graph = message(
-    ...w.nodes.map((one) => /** @type {[number, Uint8Array]} */ ([1, one])),
-    [2, 'decoder'],
-    ...w.weights.map((one) => /** @type {[number, Uint8Array]} */ ([5, one])),
-    [11, whole('input_ids', 'sequence')],
-    [11, whole('attention_mask', 'total')],
-    ...(isGroup ? [] : [/** @type {[number, Uint8Array]} */ ([11, whole('position_ids', 'sequence')])]),
-    ...cached.map((name) => /** @type {[number, Uint8Array]} */ ([11, cache(`past_key_values.${name}`, 'past')])),
-    [12, info('logits', TYPES.float32, ['batch', 'sequence', words])],
-    ...cached.map((name) => /** @type {[number, Uint8Array]} */ ([12, cache(`present.${name}`, 'total')])),
-  );
-  const opsets = [message([1, ''], [2, 17]), message([1, 'com.microsoft'], [2, 1])];
-  return { bytes: message([1, 10], [7, graph], ...opsets.map((one) => /** @type {any} */ ([8, one]))), read: w.read };
+  const graph = graphProto({
+    node: w.nodes,
+    name: 'decoder',
+    initializer: w.weights,
+    input: [
+      whole('input_ids', 'sequence'),
+      whole('attention_mask', 'total'),
+      ...(isGroup ? [] : [whole('position_ids', 'sequence')]),
+      ...cached.map((name) => cache(`past_key_values.${name}`, 'past')),
+    ],
+    output: [
+      info('logits', TYPES.float32, ['batch', 'sequence', words]),
+      ...cached.map((name) => cache(`present.${name}`, 'total')),
+    ],
+  });
+  const opsets = [opsetId(17), opsetId(1, 'com.microsoft')];
+  return { bytes: modelProto({ irVersion: 10, graph, opsetImport: opsets }), read: w.read };
 }

@@ -4,7 +4,7 @@
 //   graph.shapes: value → dims at this batch
 
 import { batchUnit } from '../../support/recipe.js';
-import { onnxFile } from './onnx_file.js';
+import { onnxFile } from '../../support/onnx-file.js';
 
 const product = (dims) => dims.reduce((a, b) => a * b, 1);
 const CLASSES = { float32: Float32Array, int64: BigInt64Array, bool: Uint8Array };

@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { root } from '../../../tools/programs.mjs';
 import { artifactsOf } from '../contenders/trainlet.js';
-import { TYPES } from '../models/onnx_file.js';
+import { TYPES } from '../../support/onnx-file.js';
 import { task } from '../tasks.js';
 import { processorMs, residentBytes } from './process.js';
 

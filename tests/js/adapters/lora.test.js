@@ -17,7 +17,16 @@ import {
   TrainletError,
 } from '../../../js/index.js';
 import { gpt } from '../../bench/models/networks.js';
-import { attribute, info, message, tensor } from '../../bench/models/onnx_file.js';
+import {
+  attribute,
+  graphProto,
+  info,
+  modelProto,
+  nodeProto,
+  opsetId,
+  tensor,
+  valueInfoProto,
+} from '../../support/onnx-file.js';
 import { batchOf, configOf, folderOf, prefixOf, runs, sessionOf } from '../../support/lora-runs.js';
 import { batchTensor } from '../../support/recipe.js';
 import { HERE, root } from '../../support/engines.js';
@@ -82,31 +91,26 @@ async function checkExports(session, name, inputs, wanted) {
 }
 
 const node = (op, inputs, output, domain, attributes, name) =>
-  message(
-    ...inputs.map((input) => [1, input]),
-    [2, output],
-    [3, name],
-    [4, op],
-    ...Object.entries(attributes).map(([key, value]) => [5, attribute(key, value)]),
-    [7, domain],
-  );
+  nodeProto({
+    input: inputs,
+    output,
+    name,
+    opType: op,
+    attribute: Object.entries(attributes).map(([key, value]) => attribute(key, value)),
+    domain,
+  });
 /** y of x (N, 2, 32). */
 const modelOf = (nodes, weights) =>
-  message(
-    [1, 8],
-    [8, message([1, ''], [2, 17])],
-    [8, message([1, 'com.microsoft'], [2, 1])],
-    [
-      7,
-      message(
-        ...nodes.map((one) => [1, one]),
-        [2, 'model'],
-        ...Object.entries(weights).map(([name, [type, dims, data]]) => [5, tensor(name, { type, dims, data })]),
-        [11, info('x', 1, ['N', 2, 32])],
-        [12, message([1, 'y'])],
-      ),
-    ],
-  );
+  modelProto({
+    opsetImport: [opsetId(17), opsetId(1, 'com.microsoft')],
+    graph: graphProto({
+      node: nodes,
+      name: 'model',
+      initializer: Object.entries(weights).map(([name, [type, dims, data]]) => tensor(name, { type, dims, data })),
+      input: info('x', 1, ['N', 2, 32]),
+      output: valueInfoProto({ name: 'y' }),
+    }),
+  });
 
 const mlp = readFileSync(join(root, 'tests/golden/data/mlp_small.onnx'));
 const onMlp = (lora, more) =>

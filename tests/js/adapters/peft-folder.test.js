@@ -4,7 +4,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { readSafetensors, writeSafetensors } from '../../../js/formats/safetensors.js';
 import { generateArtifacts, Tensor, TrainingSession } from '../../../js/index.js';
-import { info, message, tensor } from '../../bench/models/onnx_file.js';
+import { graphProto, info, modelProto, nodeProto, opsetId, tensor, valueInfoProto } from '../../support/onnx-file.js';
 import { configOf, folderOf, prefixOf, runs, sessionOf } from '../../support/lora-runs.js';
 import { golden } from '../../support/clusters.js';
 import { HERE } from '../../support/engines.js';
@@ -85,22 +85,22 @@ test('the folder holds what trains beside the adapters, and a configuration that
 });
 
 /** y = x W of (3, 2), W called as by an exporter that has transposed the layer's own weight of (2, 3). */
-const numbered = message(
-  [1, 8],
-  [8, message([1, ''], [2, 17])],
-  [
-    7,
-    message(
-      [1, message([1, 'x'], [1, 'first'], [2, 'h'], [3, '/first/MatMul'], [4, 'MatMul'])],
-      [1, message([1, 'h'], [1, 'onnx::MatMul_9'], [2, 'y'], [3, '/last/MatMul'], [4, 'MatMul'])],
-      [2, 'model'],
-      [5, tensor('first', { type: 'float32', dims: [4, 3], data: new Float32Array(12).fill(1) })],
-      [5, tensor('onnx::MatMul_9', { type: 'float32', dims: [3, 2], data: Float32Array.of(1, 2, 3, 4, 5, 6) })],
-      [11, info('x', 1, ['N', 4])],
-      [12, message([1, 'y'])],
-    ),
-  ],
-);
+const numbered = modelProto({
+  opsetImport: opsetId(17),
+  graph: graphProto({
+    node: [
+      nodeProto({ input: ['x', 'first'], output: 'h', name: '/first/MatMul', opType: 'MatMul' }),
+      nodeProto({ input: ['h', 'onnx::MatMul_9'], output: 'y', name: '/last/MatMul', opType: 'MatMul' }),
+    ],
+    name: 'model',
+    initializer: [
+      tensor('first', { type: 'float32', dims: [4, 3], data: new Float32Array(12).fill(1) }),
+      tensor('onnx::MatMul_9', { type: 'float32', dims: [3, 2], data: Float32Array.of(1, 2, 3, 4, 5, 6) }),
+    ],
+    input: info('x', 1, ['N', 4]),
+    output: valueInfoProto({ name: 'y' }),
+  }),
+});
 
 test('a weight that the exporter has transposed is written as PyTorch has it, and read back', async () => {
   const session = await open({ r: 1, modulesToSave: ['last'] }, { loss: 'mse' }, numbered);

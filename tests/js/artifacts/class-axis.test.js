@@ -5,7 +5,7 @@ import { readFileSync } from 'node:fs';
 import { test } from 'node:test';
 import { countRight } from '../../../js/fit/metrics.js';
 import { generateArtifacts, TrainingSession } from '../../../js/index.js';
-import { onnxFile } from '../../bench/models/onnx_file.js';
+import { onnxFile } from '../../support/onnx-file.js';
 import { artifactOptions, batchFeeds, batchUnit } from '../../support/recipe.js';
 import { THREADED } from '../../support/engines.js';
 

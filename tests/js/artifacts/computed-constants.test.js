@@ -5,7 +5,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { generateArtifacts, Tensor, TrainingSession } from '../../../js/index.js';
-import { info, message, node, weight } from '../../bench/models/onnx_file.js';
+import { graphProto, info, message, modelProto, node, nodeProto, opsetId, weight } from '../../support/onnx-file.js';
 import { HERE, root } from '../../support/engines.js';
 
 const numbers = JSON.parse(readFileSync(join(root, 'tests/golden/data/computed.json'), 'utf8'));
@@ -49,27 +49,20 @@ for (const name of ['words', 'patches'])
 test('a parameter that the exporter took through exp is told, one that it moved is not', async () => {
   const note = (key, value) => message([1, key], [2, value]);
   const signature = "p_s: PARAMETER target='s'\np_w: PARAMETER target='w'\n";
-  const origin = (name, list) => message([1, name], [4, note('pkg.onnxscript.optimizer.folded_from', list)]);
+  const origin = (name, list) => nodeProto({ input: name, opType: note('pkg.onnxscript.optimizer.folded_from', list) });
   const of = (name) =>
-    message(
-      [1, 8],
-      [
-        7,
-        message(
-          [1, node('MatMul', ['x', 'permute'], 'h')],
-          [1, node('Mul', ['h', name], 'y')],
-          [2, 'g'],
-          [5, weight('permute', [4, 3], 4, 1)],
-          [5, weight(name, [1], 1, 2)],
-          [11, info('x', 1, [2, 4])],
-          [12, info('y', 1, [2, 3])],
-          [13, origin('permute', "['w']")],
-          [13, origin(name, "['s', 'val_0']")],
-          [16, note('pkg.torch.export.ExportedProgram.graph_signature', signature)],
-        ),
-      ],
-      [8, message([1, ''], [2, 17])],
-    );
+    modelProto({
+      graph: graphProto({
+        node: [node('MatMul', ['x', 'permute'], 'h'), node('Mul', ['h', name], 'y')],
+        name: 'g',
+        initializer: [weight('permute', [4, 3], 4, 1), weight(name, [1], 1, 2)],
+        input: info('x', 1, [2, 4]),
+        output: info('y', 1, [2, 3]),
+        valueInfo: [origin('permute', "['w']"), origin(name, "['s', 'val_0']")],
+        metadataProps: note('pkg.torch.export.ExportedProgram.graph_signature', signature),
+      }),
+      opsetImport: opsetId(17),
+    });
   const warningsOf = async (name) =>
     (await generateArtifacts(of(name), { ...HERE, batch: 'fixed', loss: 'mse', optimizer })).warnings;
   assert.deepEqual(await warningsOf('view'), []);

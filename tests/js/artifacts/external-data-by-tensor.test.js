@@ -17,7 +17,16 @@ import {
   Tensor,
   TrainingSession,
 } from '../../../js/index.js';
-import { attribute, info, message, node } from '../../bench/models/onnx_file.js';
+import {
+  attribute,
+  graphProto,
+  info,
+  message,
+  modelProto,
+  node,
+  opsetId,
+  tensorProto,
+} from '../../support/onnx-file.js';
 import { batchUnit } from '../../support/recipe.js';
 import { golden } from '../../support/clusters.js';
 import { HERE } from '../../support/engines.js';
@@ -29,15 +38,17 @@ const [WORDS, WIDTH, DEEP] = [400, 64, 320];
 const note = (key, value) => message([1, key], [2, value]);
 /** An initializer that lies in the file. */
 const outside = (name, dims, offset, length, type = 1) =>
-  message(
-    ...dims.map((d) => [1, d]),
-    [2, type],
-    [8, name],
-    [13, note('location', FILE)],
-    [13, note('offset', String(offset))],
-    ...(length === undefined ? [] : [[13, note('length', String(length))]]),
-    [14, 1],
-  );
+  tensorProto({
+    dims,
+    dataType: type,
+    name,
+    externalData: [
+      note('location', FILE),
+      note('offset', String(offset)),
+      ...(length === undefined ? [] : [note('length', String(length))]),
+    ],
+    dataLocation: 1,
+  });
 
 /** Weights of sizes that come late, and small ones and whole numbers among them. */
 const parts = [
@@ -69,30 +80,27 @@ function fileOf(value = (_, i) => batchUnit(3, i) - 0.5) {
 const { places, data } = fileOf();
 /** Ids (N, T) → logits (N · T, 5), by way of a Reshape there and back. */
 const modelOf = (all = places) =>
-  message(
-    [1, 10],
-    [8, message([1, ''], [2, 17])],
-    [
-      7,
-      message(
-        ...[
-          node('Gather', ['table', 'ids'], 'x'),
-          node('MatMul', ['x', 'up'], 'wide'),
-          node('Mul', ['wide', 'scale'], 'scaled'),
-          node('Reshape', ['scaled', 'shape'], 'split'),
-          node('Relu', ['split'], 'relu'),
-          node('Shape', ['wide'], 'whole'),
-          node('Reshape', ['relu', 'whole'], 'joined'),
-          node('MatMul', ['joined', 'down'], 'y'),
-          node('MatMul', ['y', 'head'], 'logits'),
-        ].map((one) => [1, one]),
-        [2, 'model'],
-        ...all.map(({ name, dims, offset, bytes, type }) => [5, outside(name, dims, offset, bytes, type)]),
-        [11, info('ids', 7, ['N', 'T'])],
-        [12, info('logits', 1, ['N', 'T', 5])],
-      ),
-    ],
-  );
+  modelProto({
+    irVersion: 10,
+    opsetImport: opsetId(17),
+    graph: graphProto({
+      node: [
+        node('Gather', ['table', 'ids'], 'x'),
+        node('MatMul', ['x', 'up'], 'wide'),
+        node('Mul', ['wide', 'scale'], 'scaled'),
+        node('Reshape', ['scaled', 'shape'], 'split'),
+        node('Relu', ['split'], 'relu'),
+        node('Shape', ['wide'], 'whole'),
+        node('Reshape', ['relu', 'whole'], 'joined'),
+        node('MatMul', ['joined', 'down'], 'y'),
+        node('MatMul', ['y', 'head'], 'logits'),
+      ],
+      name: 'model',
+      initializer: all.map(({ name, dims, offset, bytes, type }) => outside(name, dims, offset, bytes, type)),
+      input: info('ids', 7, ['N', 'T']),
+      output: info('logits', 1, ['N', 'T', 5]),
+    }),
+  });
 const model = modelOf();
 const OPTIONS = {
   ...HERE,
@@ -279,22 +287,17 @@ test('a plan that cannot be made, or that does not fit, is refused', async () =>
 test('a large frozen base stays in the file of its checkpoint, and trains like one that was copied', async () => {
   const size = 2100; // 17.6 MB
   const wide = { name: 'wide', dims: [size, size], type: 1, offset: 0, bytes: 4 * size * size };
-  const large = message(
-    [1, 10],
-    [8, message([1, ''], [2, 17])],
-    [
-      7,
-      message(
-        [1, node('MatMul', ['x', 'wide'], 'h')],
-        [1, node('MatMul', ['h', 'last'], 'y')],
-        [2, 'model'],
-        [5, outside('wide', wide.dims, 0, wide.bytes)],
-        [5, outside('last', [size, 2], wide.bytes, 8 * size)],
-        [11, info('x', 1, ['N', size])],
-        [12, info('y', 1, ['N', 2])],
-      ),
-    ],
-  );
+  const large = modelProto({
+    irVersion: 10,
+    opsetImport: opsetId(17),
+    graph: graphProto({
+      node: [node('MatMul', ['x', 'wide'], 'h'), node('MatMul', ['h', 'last'], 'y')],
+      name: 'model',
+      initializer: [outside('wide', wide.dims, 0, wide.bytes), outside('last', [size, 2], wide.bytes, 8 * size)],
+      input: info('x', 1, ['N', size]),
+      output: info('y', 1, ['N', 2]),
+    }),
+  });
   const file = Float32Array.from({ length: size * size + 2 * size }, (_, i) => (batchUnit(7, i) - 0.5) / 20);
   const artifacts = await generateArtifacts(large, {
     ...HERE,
@@ -355,24 +358,23 @@ test('float16 and bfloat16 weights that lie outside train as those within, where
     );
     const size = held.length / 3;
     const within = (name, i) =>
-      message([1, W], [1, W], [2, Number(type)], [8, name], [9, held.subarray(i * size, (i + 1) * size)]);
+      tensorProto({ dims: [W, W], dataType: Number(type), name, rawData: held.subarray(i * size, (i + 1) * size) });
     const model = (initializer) =>
-      message(
-        [1, 10],
-        [8, message([1, ''], [2, 17])],
-        [
-          7,
-          message(
-            [1, node('Cast', ['x'], 'x0', attribute('to', Number(type)))],
-            ...names.map((name, i) => [1, node('MatMul', [`x${i}`, name], `x${i + 1}`)]),
-            [1, node('Cast', ['x3'], 'y', attribute('to', 1))],
-            [2, 'model'],
-            ...names.map((name, i) => [5, initializer(name, i)]),
-            [11, info('x', 1, ['N', W])],
-            [12, info('y', 1, ['N', W])],
-          ),
-        ],
-      );
+      modelProto({
+        irVersion: 10,
+        opsetImport: opsetId(17),
+        graph: graphProto({
+          node: [
+            node('Cast', ['x'], 'x0', attribute('to', Number(type))),
+            ...names.map((name, i) => node('MatMul', [`x${i}`, name], `x${i + 1}`)),
+            node('Cast', ['x3'], 'y', attribute('to', 1)),
+          ],
+          name: 'model',
+          initializer: names.map((name, i) => initializer(name, i)),
+          input: info('x', 1, ['N', W]),
+          output: info('y', 1, ['N', W]),
+        }),
+      });
     const apart = model((name, i) => outside(name, [W, W], i * size, size, Number(type)));
     const place = join(folder, `half-${type}`);
     writeFileSync(place, held);

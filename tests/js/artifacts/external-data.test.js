@@ -13,7 +13,7 @@ import { fileURLToPath, pathToFileURL } from 'node:url';
 import { compileEngine } from '../../../js/engine/compile.js';
 import { Core } from '../../../js/engine/core.js';
 import { generateArtifacts, InferenceSession, TrainingSession } from '../../../js/index.js';
-import { info, message, node } from '../../bench/models/onnx_file.js';
+import { graphProto, info, message, modelProto, node, opsetId } from '../../support/onnx-file.js';
 import { clusters, golden } from '../../support/clusters.js';
 
 const require = createRequire(import.meta.url);
@@ -192,14 +192,14 @@ function productWith(entries, { dims = [2, 3], type = 1, name = 'w' } = {}) {
   const weight = new Uint8Array(
     Buffer.concat([message(...dims.map((d) => [1, d]), [2, type], [8, name]), outside(entries)]),
   );
-  const graph = message(
-    [1, node('MatMul', ['x', 'w'], ['y'])],
-    [2, 'g'],
-    [5, weight],
-    [11, info('x', 1, [1, 2])],
-    [12, info('y', 1, [1, 3])],
-  );
-  return message([1, 8], [7, graph], [8, message([1, ''], [2, 17])]);
+  const graph = graphProto({
+    node: node('MatMul', ['x', 'w'], ['y']),
+    name: 'g',
+    initializer: weight,
+    input: info('x', 1, [1, 2]),
+    output: info('y', 1, [1, 3]),
+  });
+  return modelProto({ graph, opsetImport: opsetId(17) });
 }
 
 async function product(entries, more, externalData = { 'w.bin': FILE }) {

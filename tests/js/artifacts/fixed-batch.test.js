@@ -6,7 +6,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { generateArtifacts, parametersOf, Tensor, TrainingSession } from '../../../js/index.js';
-import { onnxFile } from '../../bench/models/onnx_file.js';
+import { onnxFile } from '../../support/onnx-file.js';
 import { HERE, root } from '../../support/engines.js';
 
 const folder = join(root, 'tests/golden/data/fixed_batch');

@@ -7,7 +7,20 @@ import path from 'node:path';
 import { test } from 'node:test';
 import { artifactsIn } from '../../../js/cli/files.js';
 import { generateArtifacts, parametersOf, planMemory, Tensor, TrainingSession } from '../../../js/index.js';
-import { attribute, info, message, node, tensor, weight } from '../../bench/models/onnx_file.js';
+import {
+  attribute,
+  graphProto,
+  info,
+  message,
+  modelProto,
+  node,
+  opsetId,
+  tensor,
+  tensorTypeProto,
+  typeProto,
+  valueInfoProto,
+  weight,
+} from '../../support/onnx-file.js';
 import { run } from '../../support/run-cli.js';
 
 const FREE = ['B', 4];
@@ -18,21 +31,24 @@ const MINUS = message([1, -1]);
 
 /** y = GatherND(x · w, at): how many dims y has depends on the last dim of `at`, if the file does not say it of y. */
 function picking(x = FREE, at = AT, y) {
-  const graph = message(
-    [1, node('MatMul', ['x', 'w'], 'h')],
-    [1, node('GatherND', ['h', 'at'], 'y')],
-    [2, 'g'],
-    [5, weight('w', [4, 3], 4, 1)],
-    [11, input('x', 1, x)],
-    [11, input('at', 7, at)],
-    [12, y ? info('y', 1, y) : message([1, 'y'], [2, message([1, message([1, 1])])])],
-  );
-  return message([1, 8], [7, graph], [8, message([1, ''], [2, 17])]);
+  const graph = graphProto({
+    node: [node('MatMul', ['x', 'w'], 'h'), node('GatherND', ['h', 'at'], 'y')],
+    name: 'g',
+    initializer: weight('w', [4, 3], 4, 1),
+    input: [input('x', 1, x), input('at', 7, at)],
+    output: y
+      ? info('y', 1, y)
+      : valueInfoProto({ name: 'y', type: typeProto({ tensorType: tensorTypeProto({ elemType: 1 }) }) }),
+  });
+  return modelProto({ graph, opsetImport: opsetId(17) });
 }
 
 function input(name, type, dims) {
   const parts = dims.map((d) => [1, typeof d === 'object' ? d : message(typeof d === 'string' ? [2, d] : [1, d])]);
-  return message([1, name], [2, message([1, message([1, type], [2, message(...parts)])])]);
+  return valueInfoProto({
+    name,
+    type: typeProto({ tensorType: tensorTypeProto({ elemType: type, shape: message(...parts) }) }),
+  });
 }
 
 const x = new Tensor(
@@ -69,16 +85,17 @@ test('the rank that the file declares of a GatherND tells how many numbers name 
 
 /** y = op(x · w, ints …), whose int vectors are fed and have these lengths. */
 function withInts(op, ints, y, attributes, length) {
-  const graph = message(
-    [1, node('MatMul', ['x', 'w'], 'h')],
-    [1, node(op, ['h', ...Object.keys(ints)], 'y', ...attributes)],
-    [2, 'g'],
-    [5, weight('w', [4, 3], 4, 1)],
-    [11, input('x', 1, ['B', 4])],
-    ...Object.entries(ints).map(([name, numbers]) => [11, input(name, 7, [length ?? numbers.length])]),
-    [12, info('y', 1, y)],
-  );
-  return message([1, 8], [7, graph], [8, message([1, ''], [2, 17])]);
+  const graph = graphProto({
+    node: [node('MatMul', ['x', 'w'], 'h'), node(op, ['h', ...Object.keys(ints)], 'y', ...attributes)],
+    name: 'g',
+    initializer: weight('w', [4, 3], 4, 1),
+    input: [
+      input('x', 1, ['B', 4]),
+      ...Object.entries(ints).map(([name, numbers]) => input(name, 7, [length ?? numbers.length])),
+    ],
+    output: info('y', 1, y),
+  });
+  return modelProto({ graph, opsetImport: opsetId(17) });
 }
 
 for (const [op, ints, y, ...attributes] of [
@@ -135,21 +152,22 @@ test('a dim without a name is called by its input and its place', async () => {
 function padding(mode, rows) {
   const int = (...data) => ({ type: 'int64', dims: [data.length], data: BigInt64Array.from(data, BigInt) });
   const ints = { zero: int(0), zeros: int(0, 0), four: int(4) };
-  const graph = message(
-    [1, node('MatMul', ['x', 'w'], 'h')],
-    [1, node('Shape', ['h'], 'shape')],
-    [1, node('Gather', ['shape', 'zero'], 'rows')],
-    [1, node('Neg', ['rows'], 'less')],
-    [1, node('Mod', ['less', 'four'], 'more')],
-    [1, node('Concat', ['zeros', 'more', 'zero'], 'pads', attribute('axis', 0))],
-    [1, node('Pad', ['h', 'pads'], 'y', attribute('mode', mode))],
-    [2, 'g'],
-    [5, weight('w', [4, 3], 4, 1)],
-    ...Object.entries(ints).map(([name, value]) => [5, tensor(name, value)]),
-    [11, info('x', 1, [rows, 4])],
-    [12, info('y', 1, ['n', 3])],
-  );
-  return message([1, 8], [7, graph], [8, message([1, ''], [2, 17])]);
+  const graph = graphProto({
+    node: [
+      node('MatMul', ['x', 'w'], 'h'),
+      node('Shape', ['h'], 'shape'),
+      node('Gather', ['shape', 'zero'], 'rows'),
+      node('Neg', ['rows'], 'less'),
+      node('Mod', ['less', 'four'], 'more'),
+      node('Concat', ['zeros', 'more', 'zero'], 'pads', attribute('axis', 0)),
+      node('Pad', ['h', 'pads'], 'y', attribute('mode', mode)),
+    ],
+    name: 'g',
+    initializer: [weight('w', [4, 3], 4, 1), ...Object.entries(ints).map(([name, value]) => tensor(name, value))],
+    input: info('x', 1, [rows, 4]),
+    output: info('y', 1, ['n', 3]),
+  });
+  return modelProto({ graph, opsetImport: opsetId(17) });
 }
 
 test('pads computed from a free dim have the gradient that they have of a fixed one', async () => {

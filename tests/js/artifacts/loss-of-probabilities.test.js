@@ -9,7 +9,7 @@ import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { test } from 'node:test';
 import { generateArtifacts, Tensor, TrainingSession } from '../../../js/index.js';
-import { attribute, info, message, node, tensor } from '../../bench/models/onnx_file.js';
+import { attribute, graphProto, info, modelProto, node, opsetId, tensor } from '../../support/onnx-file.js';
 import { HERE } from '../../support/engines.js';
 
 const GOLDEN = new URL('../../golden/data/', import.meta.url);
@@ -87,17 +87,17 @@ for (const [name, { model, scores, x, labels, losses, ...want }] of Object.entri
   });
 
 test('of several outputs, the one that the loss reads is measured', async () => {
-  const graph = message(
-    [1, node('MatMul', ['x', 'w'], 'features')],
-    [1, node('MatMul', ['features', 'u'], 'scores')],
-    [2, 'g'],
-    [5, tensor('w', { type: 'float32', dims: [2, 2], data: Float32Array.of(0, 1, 1, 0) })],
-    [5, tensor('u', { type: 'float32', dims: [2, 2], data: Float32Array.of(0, 3, 3, 0) })],
-    [11, info('x', 1, ['N', 2])],
-    [12, info('features', 1, ['N', 2])],
-    [12, info('scores', 1, ['N', 2])],
-  );
-  const model = message([1, 8], [7, graph], [8, message([1, ''], [2, 17])]);
+  const graph = graphProto({
+    node: [node('MatMul', ['x', 'w'], 'features'), node('MatMul', ['features', 'u'], 'scores')],
+    name: 'g',
+    initializer: [
+      tensor('w', { type: 'float32', dims: [2, 2], data: Float32Array.of(0, 1, 1, 0) }),
+      tensor('u', { type: 'float32', dims: [2, 2], data: Float32Array.of(0, 3, 3, 0) }),
+    ],
+    input: info('x', 1, ['N', 2]),
+    output: [info('features', 1, ['N', 2]), info('scores', 1, ['N', 2])],
+  });
+  const model = modelProto({ graph, opsetImport: opsetId(17) });
   const options = { loss: 'cross-entropy', lossInputs: ['scores'], optimizer: 'adam', ...HERE };
   const session = await TrainingSession.create(await generateArtifacts(model, options), HERE);
   const inputs = { x: new Tensor('float32', [1, 0, 0, 1, 2, 0], [3, 2]) };
@@ -116,17 +116,14 @@ const WEIGHT = Float32Array.from({ length: 12 }, (_, i) => Math.sin(i));
 function modelOf(nodes, outputs = ['N', 3]) {
   const ints = (/** @type {string} */ name, /** @type {bigint[]} */ ...list) =>
     tensor(name, { type: 'int64', dims: [list.length], data: BigInt64Array.from(list) });
-  const graph = message(
-    [1, node('MatMul', ['x', 'w'], 'z')],
-    ...nodes.map((each) => [1, each]),
-    [2, 'g'],
-    [5, tensor('w', { type: 'float32', dims: [4, 3], data: WEIGHT })],
-    [5, ints('two', 0n, 2n)],
-    [11, info('x', 1, ['N', 4])],
-    ...(outputs.length ? [] : [[11, info('labels', 7, ['N'])]]),
-    [12, info('y', 1, outputs)],
-  );
-  return message([1, 8], [7, graph], [8, message([1, ''], [2, 17])]);
+  const graph = graphProto({
+    node: [node('MatMul', ['x', 'w'], 'z'), ...nodes],
+    name: 'g',
+    initializer: [tensor('w', { type: 'float32', dims: [4, 3], data: WEIGHT }), ints('two', 0n, 2n)],
+    input: [info('x', 1, ['N', 4]), ...(outputs.length ? [] : [info('labels', 7, ['N'])])],
+    output: info('y', 1, outputs),
+  });
+  return modelProto({ graph, opsetImport: opsetId(17) });
 }
 
 const warningsOf = async (/** @type {Uint8Array} */ model, /** @type {any} */ options) => [

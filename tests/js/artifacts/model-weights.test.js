@@ -16,7 +16,17 @@ import {
   TrainingSession,
   TrainletError,
 } from '../../../js/index.js';
-import { attribute, info, message, node, tensor } from '../../bench/models/onnx_file.js';
+import {
+  attribute,
+  graphProto,
+  info,
+  message,
+  modelProto,
+  node,
+  opsetId,
+  tensor,
+  tensorProto,
+} from '../../support/onnx-file.js';
 import { batchUnit } from '../../support/recipe.js';
 import { golden } from '../../support/clusters.js';
 import { run } from '../../support/run-cli.js';
@@ -150,38 +160,33 @@ function outside() {
   return Object.entries(PARTS).map(([name, shape]) => {
     const offset = end;
     end += 4 * sizeOf(shape);
-    return message(
-      ...shape.map((d) => [1, d]),
-      [2, 1],
-      [8, name],
-      [13, note('location', FILE)],
-      [13, note('offset', String(offset))],
-      [13, note('length', String(end - offset))],
-      [14, 1],
-    );
+    return tensorProto({
+      dims: shape,
+      dataType: 1,
+      name,
+      externalData: [note('location', FILE), note('offset', String(offset)), note('length', String(end - offset))],
+      dataLocation: 1,
+    });
   });
 }
 const modelOf = (initializers) =>
-  message(
-    [1, 10],
-    [8, message([1, ''], [2, 17])],
-    [
-      7,
-      message(
-        ...[
-          node('Gather', ['table', 'ids'], 'x'),
-          node('MatMul', ['x', 'up'], 'wide'),
-          node('Mul', ['wide', 'scale'], 'scaled'),
-          node('MatMul', ['scaled', 'down'], 'y'),
-          node('MatMul', ['y', 'head'], 'logits'),
-        ].map((one) => [1, one]),
-        [2, 'model'],
-        ...initializers.map((one) => [5, one]),
-        [11, info('ids', 7, ['N', 'T'])],
-        [12, info('logits', 1, ['N', 'T', 5])],
-      ),
-    ],
-  );
+  modelProto({
+    irVersion: 10,
+    opsetImport: opsetId(17),
+    graph: graphProto({
+      node: [
+        node('Gather', ['table', 'ids'], 'x'),
+        node('MatMul', ['x', 'up'], 'wide'),
+        node('Mul', ['wide', 'scale'], 'scaled'),
+        node('MatMul', ['scaled', 'down'], 'y'),
+        node('MatMul', ['y', 'head'], 'logits'),
+      ],
+      name: 'model',
+      initializer: initializers,
+      input: info('ids', 7, ['N', 'T']),
+      output: info('logits', 1, ['N', 'T', 5]),
+    }),
+  });
 const inside = modelOf(
   [...OLD].map(([name, { dims: shape, data }]) => tensor(name, { type: 'float32', dims: shape, data })),
 );
@@ -280,23 +285,24 @@ test('frozen initializers of 16 bits take tensors of 32', async () => {
   const halves = writeSafetensors(new Map([['w', { dims: shape, data }]]), 'float16');
   const bits = new Uint16Array(halves.buffer.slice(-24));
   const narrow = (values) =>
-    message(
-      [1, 10],
-      [8, message([1, ''], [2, 17])],
-      [
-        7,
-        message(
-          [1, node('Cast', ['w'], 'wide', attribute('to', 1))],
-          [1, node('MatMul', ['x', 'wide'], 'h')],
-          [1, node('MatMul', ['h', 'v'], 'y')],
-          [2, 'model'],
-          [5, tensor('w', { type: 'float16', dims: shape, data: values })],
-          [5, tensor('v', { type: 'float32', dims: [3, 2], data: data.slice(0, 6) })],
-          [11, info('x', 1, ['N', 4])],
-          [12, info('y', 1, ['N', 2])],
-        ),
-      ],
-    );
+    modelProto({
+      irVersion: 10,
+      opsetImport: opsetId(17),
+      graph: graphProto({
+        node: [
+          node('Cast', ['w'], 'wide', attribute('to', 1)),
+          node('MatMul', ['x', 'wide'], 'h'),
+          node('MatMul', ['h', 'v'], 'y'),
+        ],
+        name: 'model',
+        initializer: [
+          tensor('w', { type: 'float16', dims: shape, data: values }),
+          tensor('v', { type: 'float32', dims: [3, 2], data: data.slice(0, 6) }),
+        ],
+        input: info('x', 1, ['N', 4]),
+        output: info('y', 1, ['N', 2]),
+      }),
+    });
   const made = (values, weights) => generateArtifacts(narrow(values), { ...HERE, loss: 'mse', frozen: ['w'], weights });
   const weights = writeSafetensors(new Map([['w', { dims: shape, data }]]), 'float32');
   const { warnings, ...own } = await made(bits);

@@ -4,7 +4,16 @@ import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { test } from 'node:test';
 import { generateArtifacts } from '../../../js/index.js';
-import { attribute, info, message, node, weight } from '../../bench/models/onnx_file.js';
+import {
+  attribute,
+  graphProto,
+  info,
+  modelProto,
+  node,
+  opsetId,
+  tensorProto,
+  weight,
+} from '../../support/onnx-file.js';
 
 const golden = (/** @type {string} */ name) =>
   new Uint8Array(readFileSync(new URL(`../../golden/data/${name}.onnx`, import.meta.url)));
@@ -16,23 +25,20 @@ const warnings = async (
 
 /** y (3) = x · w (3, 4) at one index a row. */
 function gatherModel() {
-  const indices = message(
-    [1, 3],
-    [1, 1],
-    [2, 7],
-    [8, 'i'],
-    [9, new Uint8Array(new BigInt64Array([0n, 2n, 1n]).buffer)],
-  );
-  const graph = message(
-    [1, node('MatMul', ['x', 'w'], 'h')],
-    [1, node('GatherND', ['h', 'i'], 'y', attribute('batch_dims', 1))],
-    [2, 'g'],
-    [5, weight('w', [4, 4], 4, 1)],
-    [5, indices],
-    [11, info('x', 1, [3, 4])],
-    [12, info('y', 1, [3])],
-  );
-  return message([1, 8], [7, graph], [8, message([1, ''], [2, 17])]);
+  const indices = tensorProto({
+    dims: [3, 1],
+    dataType: 7,
+    name: 'i',
+    rawData: new Uint8Array(new BigInt64Array([0n, 2n, 1n]).buffer),
+  });
+  const graph = graphProto({
+    node: [node('MatMul', ['x', 'w'], 'h'), node('GatherND', ['h', 'i'], 'y', attribute('batch_dims', 1))],
+    name: 'g',
+    initializer: [weight('w', [4, 4], 4, 1), indices],
+    input: info('x', 1, [3, 4]),
+    output: info('y', 1, [3]),
+  });
+  return modelProto({ graph, opsetImport: opsetId(17) });
 }
 
 test('what onnxruntime-web runs brings no warning', async () => {

@@ -7,7 +7,17 @@ import { join } from 'node:path';
 import { test } from 'node:test';
 import ort from 'onnxruntime-web-1.30';
 import { compactArtifacts, generateArtifacts, Tensor, TrainingSession } from '../../../js/index.js';
-import { attribute, info, message, node, tensor, weight } from '../../bench/models/onnx_file.js';
+import {
+  attribute,
+  graphProto,
+  info,
+  modelProto,
+  node,
+  opsetId,
+  tensor,
+  valueInfoProto,
+  weight,
+} from '../../support/onnx-file.js';
 import { batchOf, configOf, folderOf, sessionOf } from '../../support/lora-runs.js';
 import { HERE, root } from '../../support/engines.js';
 
@@ -22,20 +32,17 @@ const hex = (data) => Buffer.from(data.buffer, data.byteOffset, data.byteLength)
 
 /** y of ids (N): rows of `table` that are looked up times the weights in turn, the last of which trains. */
 const modelOf = (nodes, weights, input = info('x', 1, ['N', 80]), output = 'y') =>
-  message(
-    [1, 10],
-    [8, message([1, ''], [2, 17])],
-    [
-      7,
-      message(
-        ...nodes.map((one) => [1, one]),
-        [2, 'model'],
-        ...weights.map((one) => [5, one]),
-        [11, input],
-        [12, message([1, output])],
-      ),
-    ],
-  );
+  modelProto({
+    irVersion: 10,
+    opsetImport: opsetId(17),
+    graph: graphProto({
+      node: nodes,
+      name: 'model',
+      initializer: weights,
+      input,
+      output: valueInfoProto({ name: output }),
+    }),
+  });
 
 /** As make_quantize_frozen.py has it. */
 const [DEPTH, COLUMNS] = [80, 6];

@@ -6,7 +6,7 @@ import path from 'node:path';
 import test from 'node:test';
 import { mnistFolder } from '../../../js/cli/arrays.js';
 import { generateArtifacts, InferenceSession, parametersOf, Tensor, TrainingSession } from '../../../js/index.js';
-import { info, message, node, onnxFile, weight } from '../../bench/models/onnx_file.js';
+import { graphProto, info, message, modelProto, node, onnxFile, opsetId, weight } from '../../support/onnx-file.js';
 import { batchUnit } from '../../support/recipe.js';
 import { THREADED } from '../../support/engines.js';
 
@@ -560,22 +560,16 @@ test('what PyTorch notes of its state decides what trains: learned positions do,
 test('a BatchNormalization that was folded into a Gemm is told, and what the exporter made up itself is not', async () => {
   const rule = message([1, 'pkg.onnxscript.rewriter.rule_name'], [2, 'FuseBatchNormIntoGemm']);
   const gemm = new Uint8Array([...node('Gemm', ['x', 'fc.weight'], 'h'), ...message([9, rule])]);
-  const bytes = message(
-    [1, 8],
-    [
-      7,
-      message(
-        [1, gemm],
-        [1, node('Add', ['h', 'val_7'], 'y')],
-        [2, 'g'],
-        [5, weight('fc.weight', [4, 3], 4, 1)],
-        [5, weight('val_7', [2, 3], 3, 2)],
-        [11, info('x', 1, [2, 4])],
-        [12, info('y', 1, [2, 3])],
-      ),
-    ],
-    [8, message([1, ''], [2, 17])],
-  );
+  const bytes = modelProto({
+    graph: graphProto({
+      node: [gemm, node('Add', ['h', 'val_7'], 'y')],
+      name: 'g',
+      initializer: [weight('fc.weight', [4, 3], 4, 1), weight('val_7', [2, 3], 3, 2)],
+      input: info('x', 1, [2, 4]),
+      output: info('y', 1, [2, 3]),
+    }),
+    opsetImport: opsetId(17),
+  });
   const { warnings } = await generateArtifacts(bytes, { ...THREADED, batch: 'fixed', loss: 'mse' });
   assert.equal(warnings.length, 1);
   assert.match(

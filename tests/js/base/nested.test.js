@@ -9,7 +9,7 @@ import { after, test } from 'node:test';
 import { flatten, mapNames } from '../../../js/base/nested.js';
 import { bind } from '../../../js/base/tensor.js';
 import { generateArtifacts, InferenceSession, Tensor, TrainingSession, TrainletError } from '../../../js/index.js';
-import { info, message, node, weight } from '../../bench/models/onnx_file.js';
+import { graphProto, info, modelProto, node, opsetId, weight } from '../../support/onnx-file.js';
 import { batchUnit } from '../../support/recipe.js';
 import { THREADED } from '../../support/engines.js';
 
@@ -20,19 +20,20 @@ const SIZE = 6;
  */
 function pastModel() {
   const rows = (/** @type {string} */ name) => info(name, 1, ['N', SIZE]);
-  const graph = message(
-    [1, node('MatMul', ['x', 'k.weight'], 'xk')],
-    [1, node('Add', ['xk', 'past.0.key'], 'present.0.key')],
-    [1, node('MatMul', ['x', 'v.weight'], 'xv')],
-    [1, node('Add', ['xv', 'past.0.value'], 'present.0.value')],
-    [1, node('Mul', ['present.0.key', 'present.0.value'], 'logits')],
-    [2, 'past'],
-    [5, weight('k.weight', [SIZE, SIZE], SIZE, 1)],
-    [5, weight('v.weight', [SIZE, SIZE], SIZE, 2)],
-    ...['x', 'past.0.key', 'past.0.value'].map((name) => [11, rows(name)]),
-    ...['logits', 'present.0.key', 'present.0.value'].map((name) => [12, rows(name)]),
-  );
-  return message([1, 8], [7, graph], [8, message([1, ''], [2, 17])]);
+  const graph = graphProto({
+    node: [
+      node('MatMul', ['x', 'k.weight'], 'xk'),
+      node('Add', ['xk', 'past.0.key'], 'present.0.key'),
+      node('MatMul', ['x', 'v.weight'], 'xv'),
+      node('Add', ['xv', 'past.0.value'], 'present.0.value'),
+      node('Mul', ['present.0.key', 'present.0.value'], 'logits'),
+    ],
+    name: 'past',
+    initializer: [weight('k.weight', [SIZE, SIZE], SIZE, 1), weight('v.weight', [SIZE, SIZE], SIZE, 2)],
+    input: ['x', 'past.0.key', 'past.0.value'].map((name) => rows(name)),
+    output: ['logits', 'present.0.key', 'present.0.value'].map((name) => rows(name)),
+  });
+  return modelProto({ graph, opsetImport: opsetId(17) });
 }
 
 const MODEL = pastModel();

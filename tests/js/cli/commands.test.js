@@ -15,7 +15,7 @@ import { Progress } from '../../../js/cli/progress.js';
 import { printable } from '../../../js/cli/terminal.js';
 import { TrainingSession, TrainletError } from '../../../js/index.js';
 import { startServer } from '../../../tools/serve-demo.js';
-import { onnxFile } from '../../bench/models/onnx_file.js';
+import { onnxFile } from '../../support/onnx-file.js';
 import { commandLinePage } from '../../docs/command-line.js';
 import { clusters } from '../../support/clusters.js';
 

@@ -8,7 +8,7 @@ import { after, before, test } from 'node:test';
 import { artifactsIn } from '../../../js/cli/files.js';
 import { constantsIn } from '../../../js/cli/model-options.js';
 import { TrainingSession } from '../../../js/index.js';
-import { attribute, info, message, node, weight } from '../../bench/models/onnx_file.js';
+import { attribute, graphProto, info, modelProto, node, opsetId, weight } from '../../support/onnx-file.js';
 import { run } from '../../support/run-cli.js';
 
 let folder = '';
@@ -22,21 +22,20 @@ after(() => rm(folder, { recursive: true }));
 
 /** y = on ? (x · w) · scale : x · w + shift. */
 function switched() {
-  const graph = message(
-    [1, node('MatMul', ['x', 'w'], 'h')],
-    [1, node('Mul', ['h', 'scale'], 'a')],
-    [1, node('Cast', ['shift'], 'f', attribute('to', 1))],
-    [1, node('Add', ['h', 'f'], 'b')],
-    [1, node('Where', ['on', 'a', 'b'], 'y')],
-    [2, 'g'],
-    [5, weight('w', [4, 3], 4, 1)],
-    [11, info('x', 1, [2, 4])],
-    [11, info('scale', 1, [])],
-    [11, info('shift', 6, [1])],
-    [11, info('on', 9, [])],
-    [12, info('y', 1, [2, 3])],
-  );
-  return message([1, 8], [7, graph], [8, message([1, ''], [2, 17])]);
+  const graph = graphProto({
+    node: [
+      node('MatMul', ['x', 'w'], 'h'),
+      node('Mul', ['h', 'scale'], 'a'),
+      node('Cast', ['shift'], 'f', attribute('to', 1)),
+      node('Add', ['h', 'f'], 'b'),
+      node('Where', ['on', 'a', 'b'], 'y'),
+    ],
+    name: 'g',
+    initializer: weight('w', [4, 3], 4, 1),
+    input: [info('x', 1, [2, 4]), info('scale', 1, []), info('shift', 6, [1]), info('on', 9, [])],
+    output: info('y', 1, [2, 3]),
+  });
+  return modelProto({ graph, opsetImport: opsetId(17) });
 }
 
 const bound = ['--constant', 'scale=2', '--constant', 'shift=-7', '--constant', 'on=true'];

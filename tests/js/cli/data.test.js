@@ -10,7 +10,7 @@ import { fileURLToPath } from 'node:url';
 import { crc32, deflateRawSync } from 'node:zlib';
 import sharp from 'sharp';
 import { readArrays } from '../../../js/cli/arrays.js';
-import { info, message, node, tensor } from '../../bench/models/onnx_file.js';
+import { graphProto, info, modelProto, node, opsetId, tensor } from '../../support/onnx-file.js';
 
 const CLI = fileURLToPath(new URL('../../../js/cli/index.js', import.meta.url));
 const golden = (name) => fileURLToPath(new URL(`../../golden/data/samples/${name}`, import.meta.url));
@@ -239,21 +239,16 @@ async function makePets() {
 
 /** x (N, 3, 8, 8) ─ Flatten ─ MatMul ─▶ scores (N, 2) */
 const pictureModel = () =>
-  message(
-    [1, 8],
-    [
-      7,
-      message(
-        [1, node('Flatten', ['x'], ['flat'])],
-        [1, node('MatMul', ['flat', 'w'], ['scores'])],
-        [2, 'g'],
-        [5, tensor('w', { type: 'float32', dims: [192, 2], data: new Float32Array(384) })],
-        [11, info('x', 1, ['N', 3, 8, 8])],
-        [12, info('scores', 1, ['N', 2])],
-      ),
-    ],
-    [8, message([1, ''], [2, 17])],
-  );
+  modelProto({
+    graph: graphProto({
+      node: [node('Flatten', ['x'], ['flat']), node('MatMul', ['flat', 'w'], ['scores'])],
+      name: 'g',
+      initializer: tensor('w', { type: 'float32', dims: [192, 2], data: new Float32Array(384) }),
+      input: info('x', 1, ['N', 3, 8, 8]),
+      output: info('scores', 1, ['N', 2]),
+    }),
+    opsetImport: opsetId(17),
+  });
 
 test('a folder of pictures trains: each folder in it is a class', async () => {
   const pets = await makePets();

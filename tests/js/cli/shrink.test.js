@@ -12,7 +12,7 @@ import { FEATURES } from '../../../js/cli/shrink/features.js';
 import { KINDS, keepNothing, merge, printKeep, readKeep } from '../../../js/cli/shrink/keep.js';
 import { Build } from '../../../js/cli/shrink/shrink.js';
 import { compactArtifacts, generateArtifacts, InferenceSession, Tensor, TrainingSession } from '../../../js/index.js';
-import { onnxFile } from '../../bench/models/onnx_file.js';
+import { onnxFile } from '../../support/onnx-file.js';
 import { outputsOf } from '../../support/ml-models.js';
 import { HERE } from '../../support/engines.js';
 

@@ -8,7 +8,7 @@ import { after, before, test } from 'node:test';
 import { pathToFileURL } from 'node:url';
 import { openAugmenter } from '../../../js/data/augment.js';
 import { generateArtifacts, Tensor, TrainingSession } from '../../../js/index.js';
-import { info, message, node, tensor } from '../../bench/models/onnx_file.js';
+import { graphProto, info, modelProto, node, opsetId, tensor } from '../../support/onnx-file.js';
 
 const refused = (work, message, code = 'invalid-argument') =>
   assert.rejects(work, (error) => {
@@ -165,28 +165,20 @@ test('the same place gives the same numbers, every other one others, each row it
 
 /** x (N, 1, 4, 4) ─ Flatten ─ MatMul ─▶ scores (N, 3) */
 const model = () =>
-  message(
-    [1, 8],
-    [
-      7,
-      message(
-        [1, node('Flatten', ['x'], ['flat'])],
-        [1, node('MatMul', ['flat', 'w'], ['scores'])],
-        [2, 'g'],
-        [
-          5,
-          tensor('w', {
-            type: 'float32',
-            dims: [16, 3],
-            data: Float32Array.from({ length: 48 }, (_, i) => Math.sin(i)),
-          }),
-        ],
-        [11, info('x', 1, ['N', 1, 4, 4])],
-        [12, info('scores', 1, ['N', 3])],
-      ),
-    ],
-    [8, message([1, ''], [2, 17])],
-  );
+  modelProto({
+    graph: graphProto({
+      node: [node('Flatten', ['x'], ['flat']), node('MatMul', ['flat', 'w'], ['scores'])],
+      name: 'g',
+      initializer: tensor('w', {
+        type: 'float32',
+        dims: [16, 3],
+        data: Float32Array.from({ length: 48 }, (_, i) => Math.sin(i)),
+      }),
+      input: info('x', 1, ['N', 1, 4, 4]),
+      output: info('scores', 1, ['N', 3]),
+    }),
+    opsetImport: opsetId(17),
+  });
 const data = {
   inputs: {
     x: new Tensor(

@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { generateArtifacts, InferenceSession, Tensor, TrainingSession } from '../../../js/index.js';
-import { info, message, node } from '../../bench/models/onnx_file.js';
+import { graphProto, info, modelProto, node, opsetId } from '../../support/onnx-file.js';
 import { RANDOM_MODEL, randomFeeds } from '../../support/slow-models.js';
 import { HERE } from '../../support/engines.js';
 
@@ -54,19 +54,15 @@ test('a release stops a step; another call before it is answered, one after it i
 });
 
 const FLOAT = 1;
-const sum = message(
-  [1, 8],
-  [
-    7,
-    message(
-      [1, node('Add', ['a', 'b'], 'y')],
-      [2, 'sum'],
-      ...['a', 'b'].map((name) => [11, info(name, FLOAT, ['N'])]),
-      [12, info('y', FLOAT, ['N'])],
-    ),
-  ],
-  [8, message([1, ''], [2, 17])],
-);
+const sum = modelProto({
+  graph: graphProto({
+    node: node('Add', ['a', 'b'], 'y'),
+    name: 'sum',
+    input: ['a', 'b'].map((name) => info(name, FLOAT, ['N'])),
+    output: info('y', FLOAT, ['N']),
+  }),
+  opsetImport: opsetId(17),
+});
 const floats = (...data) => new Tensor('float32', Float32Array.from(data), [data.length]);
 const ONE = floats(1, 2);
 

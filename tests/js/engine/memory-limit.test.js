@@ -5,7 +5,7 @@ import { test } from 'node:test';
 import { compileEngine } from '../../../js/engine/compile.js';
 import { Core } from '../../../js/engine/core.js';
 import { generateArtifacts, InferenceSession, TrainingSession } from '../../../js/index.js';
-import { onnxFile } from '../../bench/models/onnx_file.js';
+import { onnxFile } from '../../support/onnx-file.js';
 import { clusters, golden } from '../../support/clusters.js';
 
 const MB = 2 ** 20;

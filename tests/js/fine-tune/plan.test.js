@@ -10,7 +10,16 @@ import { Core } from '../../../js/engine/core.js';
 import { check, fineTune, tune } from '../../../js/fine-tune/fine-tune.js';
 import { CheckpointStore, FeatureStore, Tensor } from '../../../js/index.js';
 import { TrainingSession } from '../../../js/session/training.js';
-import { attribute, info, message, tensor } from '../../bench/models/onnx_file.js';
+import {
+  attribute,
+  graphProto,
+  info,
+  modelProto,
+  nodeProto,
+  opsetId,
+  tensor,
+  valueInfoProto,
+} from '../../support/onnx-file.js';
 import { clusters, golden } from '../../support/clusters.js';
 
 const engine = { worker: false, threads: 1 };
@@ -229,12 +238,12 @@ const TYPES = { float32: 1, uint8: 2, int32: 6 };
 function readerOf(inputs) {
   const names = Object.keys(inputs);
   const node = (op, from, to, attributes = {}) =>
-    message(
-      ...from.map((input) => [1, input]),
-      [2, to],
-      [4, op],
-      ...Object.entries(attributes).map(([key, value]) => [5, attribute(key, value)]),
-    );
+    nodeProto({
+      input: from,
+      output: to,
+      opType: op,
+      attribute: Object.entries(attributes).map(([key, value]) => attribute(key, value)),
+    });
   const nodes = [
     ...names.map((name) => node('Cast', [name], `${name}.float`, { to: 1 })),
     node(
@@ -248,20 +257,16 @@ function readerOf(inputs) {
   ];
   const dims = [4 * names.length, 2];
   const data = Float32Array.from({ length: dims[0] * 2 }, (_, i) => Math.cos(i));
-  return message(
-    [1, 8],
-    [8, message([1, ''], [2, 17])],
-    [
-      7,
-      message(
-        ...nodes.map((one) => [1, one]),
-        [2, 'reader'],
-        [5, tensor('weight', { type: 'float32', dims, data })],
-        ...names.map((name) => [11, info(name, TYPES[inputs[name]], ['N', 1, 2, 2])]),
-        [12, message([1, 'y'])],
-      ),
-    ],
-  );
+  return modelProto({
+    opsetImport: opsetId(17),
+    graph: graphProto({
+      node: nodes,
+      name: 'reader',
+      initializer: tensor('weight', { type: 'float32', dims, data }),
+      input: names.map((name) => info(name, TYPES[inputs[name]], ['N', 1, 2, 2])),
+      output: valueInfoProto({ name: 'y' }),
+    }),
+  });
 }
 
 test('only one picture is moved without being asked for: no other inputs of four dims', async () => {

@@ -13,7 +13,7 @@ import { after, before, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { fingerprintOf } from '../../../js/data/fingerprint.js';
 import { generateArtifacts, Tensor, TrainingSession } from '../../../js/index.js';
-import { attribute, info, message, node, tensor, weight } from '../../bench/models/onnx_file.js';
+import { attribute, graphProto, info, modelProto, node, opsetId, tensor, weight } from '../../support/onnx-file.js';
 import { clusters, golden } from '../../support/clusters.js';
 import { THREADED } from '../../support/engines.js';
 
@@ -108,19 +108,19 @@ test('a loss of numbers is told as the mean over elements, a sum too', async () 
 
 /** Log(Softmax(x · w)), of which `loss` is an operator. @param {string} loss @param {Uint8Array[]} attributes */
 function modelWithLoss(loss, ...attributes) {
-  const graph = message(
-    [1, node('MatMul', ['x', 'w'], 'y')],
-    [1, node('Softmax', ['y'], 'p')],
-    [1, node('Log', ['p'], 'log_p')],
-    [1, node(loss, ['log_p', 'target', 'of_classes'], 'loss', ...attributes)],
-    [2, 'g'],
-    [5, weight('w', [20, CLASSES], 20, 1)],
-    [5, weight('of_classes', [CLASSES], 2, 1)],
-    [11, info('x', 1, ['N', 20])],
-    [11, info('target', 7, ['N'])],
-    [12, info('loss', 1, [])],
-  );
-  return message([1, 8], [7, graph], [8, message([1, ''], [2, 17])]);
+  const graph = graphProto({
+    node: [
+      node('MatMul', ['x', 'w'], 'y'),
+      node('Softmax', ['y'], 'p'),
+      node('Log', ['p'], 'log_p'),
+      node(loss, ['log_p', 'target', 'of_classes'], 'loss', ...attributes),
+    ],
+    name: 'g',
+    initializer: [weight('w', [20, CLASSES], 20, 1), weight('of_classes', [CLASSES], 2, 1)],
+    input: [info('x', 1, ['N', 20]), info('target', 7, ['N'])],
+    output: info('loss', 1, []),
+  });
+  return modelProto({ graph, opsetImport: opsetId(17) });
 }
 
 for (const loss of ['NegativeLogLikelihoodLoss', 'SoftmaxCrossEntropyLoss']) {
@@ -354,15 +354,17 @@ const modelWith = (/** @type {string} */ activation, ...attributes) =>
   modelOf([node('MatMul', ['x', 'w'], 'logits'), node(activation, ['logits'], 'y', ...attributes)]);
 
 function modelOf(nodes, x = ['N', 4]) {
-  const graph = message(
-    ...nodes.map((each) => [1, each]),
-    [2, 'g'],
-    [5, weight('w', [4, 3], 4, 1)],
-    [5, tensor('rows', { type: 'int64', dims: [2], data: BigInt64Array.of(-1n, 3n) })],
-    [11, info('x', 1, x)],
-    [12, info('y', 1, ['M', 3])],
-  );
-  return message([1, 8], [7, graph], [8, message([1, ''], [2, 17])]);
+  const graph = graphProto({
+    node: nodes,
+    name: 'g',
+    initializer: [
+      weight('w', [4, 3], 4, 1),
+      tensor('rows', { type: 'int64', dims: [2], data: BigInt64Array.of(-1n, 3n) }),
+    ],
+    input: info('x', 1, x),
+    output: info('y', 1, ['M', 3]),
+  });
+  return modelProto({ graph, opsetImport: opsetId(17) });
 }
 
 test('fit warns once of a loss that stays the same and of gradients that are all 0', async () => {

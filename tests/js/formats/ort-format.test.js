@@ -11,7 +11,7 @@ import { after, test } from 'node:test';
 import { randomFeeds } from '../../../js/cli/bench.js';
 import { ortFormatOf } from '../../../js/formats/ort-model.js';
 import * as trainlet from '../../../js/index.js';
-import { info, message, node, weight } from '../../bench/models/onnx_file.js';
+import { graphProto, info, modelProto, node, nodeProto, opsetId, weight } from '../../support/onnx-file.js';
 import { artifactOptions, batchFeeds } from '../../support/recipe.js';
 
 const { generateArtifacts, TrainingSession } = trainlet;
@@ -62,15 +62,14 @@ const adamw = { type: 'adamw', lr: 0.01, clipGradNorm: 1 },
 
 /** y = HardSwish(x · w), which ONNX Runtime has only as a function in ONNX. */
 function swish() {
-  const graph = message(
-    [1, node('MatMul', ['x', 'w'], 'h')],
-    [1, node('HardSwish', ['h'], 'y')],
-    [2, 'g'],
-    [5, weight('w', [4, 3], 1, 1)],
-    [11, info('x', 1, ['N', 4])],
-    [12, info('y', 1, ['N', 3])],
-  );
-  return message([1, 8], [7, graph], [8, message([1, ''], [2, 17])]);
+  const graph = graphProto({
+    node: [node('MatMul', ['x', 'w'], 'h'), node('HardSwish', ['h'], 'y')],
+    name: 'g',
+    initializer: weight('w', [4, 3], 1, 1),
+    input: info('x', 1, ['N', 4]),
+    output: info('y', 1, ['N', 3]),
+  });
+  return modelProto({ graph, opsetImport: opsetId(17) });
 }
 const numbers = (name, size, seed) => ({ name, type: 'float32', dims: [size], low: -3, high: 3, seed });
 
@@ -157,9 +156,13 @@ test('what ONNX Runtime has no kernel for is refused by name, and so are formats
 });
 
 test('every value needs a type, which the engine tells where it is asked', () => {
-  const relu = (from, to) => message([1, from], [2, to], [3, `to ${to}`], [4, 'Relu']);
-  const graph = message([1, relu('x', 'h')], [1, relu('h', 'y')], [11, info('x', 1, [3])], [12, info('y', 1, [3])]);
-  assert.throws(() => ortFormatOf(message([1, 8], [7, graph], [8, message([1, ''], [2, 17])])), {
+  const relu = (from, to) => nodeProto({ input: from, output: to, name: `to ${to}`, opType: 'Relu' });
+  const graph = graphProto({
+    node: [relu('x', 'h'), relu('h', 'y')],
+    input: info('x', 1, [3]),
+    output: info('y', 1, [3]),
+  });
+  assert.throws(() => ortFormatOf(modelProto({ graph, opsetImport: opsetId(17) })), {
     code: 'unsupported-op',
     message:
       "an .ort file tells the type of every value, and 'h' of 'to h' gets one only when it is run: ONNX can have it",

@@ -9,7 +9,7 @@ import { createRequire } from 'node:module';
 import path from 'node:path';
 import { test } from 'node:test';
 import { InferenceSession, Tensor } from '../../../js/index.js';
-import { attribute, info, message, node, tensor } from '../../bench/models/onnx_file.js';
+import { attribute, graphProto, info, modelProto, node, opsetId, tensor } from '../../support/onnx-file.js';
 
 const require = createRequire(import.meta.url);
 const ort = require(path.join(path.dirname(require.resolve('onnxruntime-web')), 'ort.training.wasm.min.js'));
@@ -71,18 +71,20 @@ function onnxModel(count, { nFft, hopLength, nMels, fMin, fMax }, rate) {
     low: { type: 'float32', dims: [], data: Float32Array.of(fMin) },
     high: { type: 'float32', dims: [], data: Float32Array.of(fMax) },
   };
-  const graph = message(
-    [1, node('STFT', ['x', 'step', 'window', 'frame'], 'spectrum', attribute('onesided', 1))],
-    [1, node('ReduceSumSquare', ['spectrum'], 'power', attribute('axes', [3]), attribute('keepdims', 0))],
-    [1, node('MelWeightMatrix', ['mels', 'frame', 'rate', 'low', 'high'], 'weights')],
-    [1, node('MatMul', ['power', 'weights'], 'product')],
-    [1, node('Transpose', ['product'], 'y', attribute('perm', [0, 2, 1]))],
-    [2, 'mel'],
-    ...Object.entries(constants).map(([name, value]) => [5, tensor(name, value)]),
-    [11, info('x', 1, [1, count, 1])],
-    [12, info('y', 1, [1, nMels, 1 + Math.floor((count - nFft) / hopLength)])],
-  );
-  return message([1, 8], [7, graph], [8, message([1, ''], [2, 17])]);
+  const graph = graphProto({
+    node: [
+      node('STFT', ['x', 'step', 'window', 'frame'], 'spectrum', attribute('onesided', 1)),
+      node('ReduceSumSquare', ['spectrum'], 'power', attribute('axes', [3]), attribute('keepdims', 0)),
+      node('MelWeightMatrix', ['mels', 'frame', 'rate', 'low', 'high'], 'weights'),
+      node('MatMul', ['power', 'weights'], 'product'),
+      node('Transpose', ['product'], 'y', attribute('perm', [0, 2, 1])),
+    ],
+    name: 'mel',
+    initializer: Object.entries(constants).map(([name, value]) => tensor(name, value)),
+    input: info('x', 1, [1, count, 1]),
+    output: info('y', 1, [1, nMels, 1 + Math.floor((count - nFft) / hopLength)]),
+  });
+  return modelProto({ graph, opsetImport: opsetId(17) });
 }
 
 for (const [nFft, nMels, fMin, fMax] of [

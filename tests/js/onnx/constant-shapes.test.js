@@ -6,7 +6,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { generateArtifacts, Tensor, TrainingSession } from '../../../js/index.js';
-import { attribute, info, message, node, tensor } from '../../bench/models/onnx_file.js';
+import { attribute, graphProto, info, modelProto, node, opsetId, tensor } from '../../support/onnx-file.js';
 
 const FLOAT = 1;
 const INT = 7;
@@ -100,20 +100,16 @@ function one(value) {
 }
 
 const fileOf = (nodes, weights, input, output) =>
-  message(
-    [1, 8],
-    [
-      7,
-      message(
-        ...nodes.map((n) => [1, n]),
-        [2, 'g'],
-        ...weights.map((w) => [5, w]),
-        [11, info('x', FLOAT, input)],
-        [12, info('y', FLOAT, output)],
-      ),
-    ],
-    [8, message([1, ''], [2, 18])],
-  );
+  modelProto({
+    graph: graphProto({
+      node: nodes,
+      name: 'g',
+      initializer: weights,
+      input: info('x', FLOAT, input),
+      output: info('y', FLOAT, output),
+    }),
+    opsetImport: opsetId(18),
+  });
 const ints = (name, data, dims = [data.length]) =>
   tensor(name, { type: 'int64', dims, data: BigInt64Array.from(data) });
 

@@ -7,7 +7,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import ort from 'onnxruntime-web-1.30';
 import { generateArtifacts, InferenceSession, Tensor, TrainingSession } from '../../../js/index.js';
-import { onnxFile } from '../../bench/models/onnx_file.js';
+import { onnxFile } from '../../support/onnx-file.js';
 import { nodesOf } from '../../support/onnx-names.js';
 import { HERE } from '../../support/engines.js';
 

@@ -7,7 +7,7 @@ import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { test } from 'node:test';
 import { generateArtifacts, InferenceSession, Tensor, TrainingSession } from '../../../js/index.js';
-import { attribute, info, message, node, onnxFile, tensor } from '../../bench/models/onnx_file.js';
+import { attribute, graphProto, info, message, node, onnxFile, tensor } from '../../support/onnx-file.js';
 import { packedCases } from '../../onnx/packed.js';
 import { casesIn, runCases } from '../../onnx/cases.js';
 import { namesOf, outerNamesOf, renamed, withGraphFields } from '../../support/onnx-names.js';
@@ -126,11 +126,11 @@ for (const [name, options] of Object.entries(GOLDEN))
 const beside = (model) =>
   withGraphFields(
     model,
-    message(
-      [5, tensor('a weight', { type: 'float32', dims: [1], data: Float32Array.of(1) })],
-      [1, node('Mul', ['a number', 'a weight'], ['a product'])],
-      [11, info('a number', 1, [1])],
-    ),
+    graphProto({
+      initializer: tensor('a weight', { type: 'float32', dims: [1], data: Float32Array.of(1) }),
+      node: node('Mul', ['a number', 'a weight'], ['a product']),
+      input: info('a number', 1, [1]),
+    }),
   );
 
 /** Operators of other domains may be all that a case has. */

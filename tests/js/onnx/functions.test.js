@@ -8,7 +8,16 @@ import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import test from 'node:test';
 import { generateArtifacts, InferenceSession, Tensor, TrainingSession } from '../../../js/index.js';
-import { attribute, info, message } from '../../bench/models/onnx_file.js';
+import {
+  attribute,
+  attributeProto,
+  functionProto,
+  graphProto,
+  info,
+  modelProto,
+  nodeProto,
+  opsetId,
+} from '../../support/onnx-file.js';
 import { batchBits, batchUnit } from '../../support/recipe.js';
 import { THREADED } from '../../support/engines.js';
 
@@ -84,31 +93,22 @@ test('they train as the same nodes do, and the exported model is one that onnxru
 // ── Models that are refused ──
 
 const call = (op, inputs, outputs, domain = '', attributes = []) =>
-  message(
-    ...inputs.map((name) => [1, name]),
-    ...outputs.map((name) => [2, name]),
-    [4, op],
-    [7, domain],
-    ...attributes.map((a) => [5, a]),
-  );
+  nodeProto({ input: inputs, output: outputs, opType: op, domain, attribute: attributes });
 const define = (name, inputs, outputs, nodes, opset = 17) =>
-  message(
-    [1, name],
-    ...inputs.map((i) => [4, i]),
-    ...outputs.map((o) => [5, o]),
-    ...nodes.map((n) => [7, n]),
-    [9, message([1, ''], [2, opset])],
-    [9, message([1, 'local'], [2, 1])],
-    [10, 'local'],
-  );
+  functionProto({
+    name,
+    input: inputs,
+    output: outputs,
+    node: nodes,
+    opsetImport: [opsetId(opset), opsetId(1, 'local')],
+    domain: 'local',
+  });
 const model = (nodes, functions) =>
-  message(
-    [1, 8],
-    [7, message(...nodes.map((n) => [1, n]), [2, 'g'], [11, info('x', 1, [9, 6])], [12, info('logits', 1, [9, 6])])],
-    [8, message([1, ''], [2, 17])],
-    [8, message([1, 'local'], [2, 1])],
-    ...functions.map((f) => [25, f]),
-  );
+  modelProto({
+    graph: graphProto({ node: nodes, name: 'g', input: info('x', 1, [9, 6]), output: info('logits', 1, [9, 6]) }),
+    opsetImport: [opsetId(17), opsetId(1, 'local')],
+    functions,
+  });
 const f = (...args) => call('F', ['x'], ['logits'], 'local', args);
 
 const refused = {
@@ -202,7 +202,7 @@ const refused = {
           'F',
           ['a'],
           ['b'],
-          [call('LeakyRelu', ['a'], ['b'], '', [message([1, 'alpha'], [20, 1], [21, 'slope'])])],
+          [call('LeakyRelu', ['a'], ['b'], '', [attributeProto({ name: 'alpha', type: 1, refAttrName: 'slope' })])],
         ),
       ],
     ),
@@ -218,11 +218,18 @@ for (const [what, [sentence, bytes]] of Object.entries(refused)) {
 }
 
 test("a default takes the place of an attribute that the caller leaves out, and an attribute nobody gives is the operator's own default", async () => {
-  const body = (ref) => [call('LeakyRelu', ['a'], ['b'], '', [message([1, 'alpha'], [20, 1], [21, ref])])];
+  const body = (ref) => [
+    call('LeakyRelu', ['a'], ['b'], '', [attributeProto({ name: 'alpha', type: 1, refAttrName: ref })]),
+  ];
   const withDefault = (ref, value) =>
     model(
       [f(), call('Identity', ['logits'], ['copy'])],
-      [Buffer.concat([define('F', ['a'], ['b'], body(ref)), message([11, attribute('slope', { float: value })])])],
+      [
+        Buffer.concat([
+          define('F', ['a'], ['b'], body(ref)),
+          graphProto({ input: attribute('slope', { float: value }) }),
+        ]),
+      ],
     );
   for (const [ref, slope] of [
     ['slope', 0.5],

@@ -4,34 +4,38 @@ import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { test } from 'node:test';
 import { generateArtifacts, InferenceSession } from '../../../js/index.js';
-import { attribute, info, message, tensor, weight } from '../../bench/models/onnx_file.js';
+import {
+  attribute,
+  attributeProto,
+  graphProto,
+  info,
+  modelProto,
+  nodeProto,
+  opsetId,
+  stringEntry,
+  tensor,
+  weight,
+} from '../../support/onnx-file.js';
 import { THREADED } from '../../support/engines.js';
 
 const [FLOAT, INT64] = [1, 7];
 
 /** A node as PyTorch's exporter writes it: in a module, its own name made of the value's. */
 const noted = (op, inputs, output, module, ...attributes) =>
-  message(
-    ...inputs.map((name) => [1, name]),
-    [2, output],
-    [3, `node_${output}`],
-    [4, op],
-    ...attributes.map((a) => [5, a]),
-    [9, message([1, 'pkg.torch.onnx.name_scopes'], [2, `['', '${module}', '${output}']`])],
-  );
+  nodeProto({
+    input: inputs,
+    output,
+    name: `node_${output}`,
+    opType: op,
+    attribute: attributes,
+    metadataProps: stringEntry('pkg.torch.onnx.name_scopes', `['', '${module}', '${output}']`),
+  });
 
 const model = (nodes, weights, inputs, output) =>
-  message(
-    [1, 8],
-    [
-      7,
-      message(...nodes.map((n) => [1, n]), [2, 'g'], ...weights.map((w) => [5, w]), ...inputs.map((i) => [11, i]), [
-        12,
-        output,
-      ]),
-    ],
-    [8, message([1, ''], [2, 21])],
-  );
+  modelProto({
+    graph: graphProto({ node: nodes, name: 'g', initializer: weights, input: inputs, output }),
+    opsetImport: opsetId(21),
+  });
 const x = info('x', FLOAT, ['batch', 4]);
 const linear = noted('MatMul', ['x', 'fc.weight'], 'linear', 'fc');
 const w = weight('fc.weight', [4, 3], 4, 1);
@@ -92,7 +96,7 @@ const REFUSED = [
   ],
   [
     'an attribute without a value',
-    after('Add', ['linear', 'linear'], 'n19_2', 'block.1', [], message([1, 'axis'], [20, 4])),
+    after('Add', ['linear', 'linear'], 'n19_2', 'block.1', [], attributeProto({ name: 'axis', type: 4 })),
     { loss: 'mse' },
     "Add 'node_n19_2': attribute 'axis'",
   ],

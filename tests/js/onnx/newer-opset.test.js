@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { test } from 'node:test';
 import { generateArtifacts, InferenceSession, Tensor, TrainingSession } from '../../../js/index.js';
-import { info, message, node, weight } from '../../bench/models/onnx_file.js';
+import { graphProto, info, modelProto, node, opsetId, weight } from '../../support/onnx-file.js';
 import { run } from '../../support/run-cli.js';
 import { THREADED } from '../../support/engines.js';
 
@@ -14,20 +14,17 @@ const WARNING = 'the model is written in ai.onnx opset 99, newer than the 28 we 
 
 /** y = x · w, (2, 3) by (3, 4). @param {number} opset */
 const model = (opset) =>
-  message(
-    [1, 13],
-    [
-      7,
-      message(
-        [1, node('MatMul', ['x', 'w'], 'y')],
-        [2, 'g'],
-        [5, weight('w', [3, 4], 3, 1)],
-        [11, info('x', 1, [2, 3])],
-        [12, info('y', 1, [2, 4])],
-      ),
-    ],
-    [8, message([1, ''], [2, opset])],
-  );
+  modelProto({
+    irVersion: 13,
+    graph: graphProto({
+      node: node('MatMul', ['x', 'w'], 'y'),
+      name: 'g',
+      initializer: weight('w', [3, 4], 3, 1),
+      input: info('x', 1, [2, 3]),
+      output: info('y', 1, [2, 4]),
+    }),
+    opsetImport: opsetId(opset),
+  });
 
 test('its session says so, and runs it', async () => {
   const feeds = { x: new Tensor('float32', [1, 2, 3, 4, 5, 6], [2, 3]) };

@@ -7,7 +7,7 @@ import assert from 'node:assert/strict';
 import { createRequire } from 'node:module';
 import { test } from 'node:test';
 import { generateArtifacts, InferenceSession, Tensor, TrainingSession } from '../../../js/index.js';
-import { onnxFile } from '../../bench/models/onnx_file.js';
+import { onnxFile } from '../../support/onnx-file.js';
 import { batchUnit } from '../../support/recipe.js';
 
 const ort = createRequire(import.meta.url)('onnxruntime-web');

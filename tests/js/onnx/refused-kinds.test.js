@@ -7,11 +7,27 @@ import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import * as ort from 'onnxruntime-web';
 import { generateArtifacts, InferenceSession, Tensor, TrainingSession, TrainletError } from '../../../js/index.js';
-import { info, message, node, weight } from '../../bench/models/onnx_file.js';
+import {
+  info,
+  message,
+  modelProto,
+  node,
+  opsetId,
+  tensorTypeProto,
+  typeProto,
+  valueInfoProto,
+  weight,
+} from '../../support/onnx-file.js';
 import { THREADED } from '../../support/engines.js';
 
 const tensor = (/** @type {number} */ elements) =>
-  message([1, message([1, elements], [2, message([1, message([2, 'N'])], [1, message([1, 2])])])]);
+  message([
+    1,
+    valueInfoProto({
+      name: elements,
+      type: typeProto({ tensorType: [tensorTypeProto({ shape: 'N' }), tensorTypeProto({ elemType: 2 })] }),
+    }),
+  ]);
 const [FLOAT, STRING] = [1, 8];
 /** ONNX's TypeProto: the number of its field, around a tensor's. */
 const KINDS = { map: 5, sequence: 4, optional: 9 };
@@ -29,7 +45,7 @@ function model(type, ...more) {
     12,
     info('y', 1, ['N', 2]),
   ]);
-  return message([1, 8], [7, graph], [8, message([1, ''], [2, 17])]);
+  return modelProto({ graph, opsetImport: opsetId(17) });
 }
 
 /** @param {string} code @param {RegExp} words */

@@ -6,7 +6,17 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { generateArtifacts, InferenceSession, Tensor, TrainingSession, TrainletError } from '../../../js/index.js';
-import { attribute, info, message, node, tensor, weight } from '../../bench/models/onnx_file.js';
+import {
+  attribute,
+  graphProto,
+  info,
+  message,
+  modelProto,
+  node,
+  opsetId,
+  tensor,
+  weight,
+} from '../../support/onnx-file.js';
 import { THREADED } from '../../support/engines.js';
 
 const FLOAT = 1;
@@ -29,20 +39,10 @@ const value = (/** @type {string} */ name, /** @type {Uint8Array} */ type) => me
 
 /** @param {{ nodes: Uint8Array[], inputs: Uint8Array[], outputs: Uint8Array[], weights?: Uint8Array[] }} graph */
 const model = ({ nodes, inputs, outputs, weights = [] }) =>
-  message(
-    [1, 8],
-    [
-      7,
-      message(
-        ...nodes.map((n) => [1, n]),
-        [2, 'g'],
-        ...weights.map((w) => [5, w]),
-        ...inputs.map((i) => [11, i]),
-        ...outputs.map((o) => [12, o]),
-      ),
-    ],
-    [8, message([1, ''], [2, 18])],
-  );
+  modelProto({
+    graph: graphProto({ node: nodes, name: 'g', initializer: weights, input: inputs, output: outputs }),
+    opsetImport: opsetId(18),
+  });
 
 /** @param {number[][]} rows */
 const matrix = (rows) => new Tensor('float32', rows.flat(), [rows.length, rows[0]?.length ?? 2]);

@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { InferenceSession, Tensor } from '../../../js/index.js';
-import { info, message, node, tensor } from '../../bench/models/onnx_file.js';
+import { info, message, modelProto, node, opsetId, tensor } from '../../support/onnx-file.js';
 
 const FLOAT = 1;
 
@@ -20,7 +20,7 @@ function model(dims, values, indices, indexDims = [indices.length]) {
     [15, sparse],
   ];
   const graph = message(...parts, [11, info('x', FLOAT, [1])], [12, info('y', FLOAT, [])]);
-  return message([1, 8], [7, graph], [8, message([1, ''], [2, 18])]);
+  return modelProto({ graph, opsetImport: opsetId(18) });
 }
 
 async function sum(...args) {

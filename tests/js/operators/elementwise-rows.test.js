@@ -6,7 +6,7 @@
 import assert from 'node:assert/strict';
 import test from 'node:test';
 import { InferenceSession, Tensor } from '../../../js/index.js';
-import { attribute, info, message, TYPES, tensor } from '../../bench/models/onnx_file.js';
+import { attribute, graphProto, info, modelProto, nodeProto, opsetId, tensor, TYPES } from '../../support/onnx-file.js';
 import { batchUnit } from '../../support/recipe.js';
 
 const f = Math.fround;
@@ -62,22 +62,22 @@ const INTS = { Add: (a, b) => a + b, Sub: (a, b) => a - b, Mul: (a, b) => a * b 
 /** One node of the inputs named, matrices whose sizes are symbols of their own. */
 function model(op, names, type = 'float32') {
   const bounds = op === 'Clip' ? ['bound0', 'bound1'] : [];
-  const node = message(
-    ...[...names, ...bounds].map((name) => [1, name]),
-    [2, 'y'],
-    [4, op.split(' ')[0]],
-    ...(ATTRIBUTES[op] ?? []).map((a) => [5, a]),
-    [7, DOMAINS[op] ?? ''],
-  );
-  const graph = message(
-    [1, node],
-    [2, 'g'],
-    ...BOUNDS.slice(0, bounds.length).map((bound) => [5, bound]),
-    ...names.map((name) => [11, info(name, TYPES[type], [`${name}_rows`, `${name}_length`])]),
-    [12, info('y', TYPES[type], ['rows', 'length'])],
-  );
+  const node = nodeProto({
+    input: [...names, ...bounds],
+    output: 'y',
+    opType: op.split(' ')[0],
+    attribute: ATTRIBUTES[op] ?? [],
+    domain: DOMAINS[op] ?? '',
+  });
+  const graph = graphProto({
+    node,
+    name: 'g',
+    initializer: BOUNDS.slice(0, bounds.length),
+    input: names.map((name) => info(name, TYPES[type], [`${name}_rows`, `${name}_length`])),
+    output: info('y', TYPES[type], ['rows', 'length']),
+  });
   const opsets = [['', 18], ...['com.microsoft', 'com.trainlet'].map((domain) => [domain, 1])];
-  return message([1, 8], [7, graph], ...opsets.map(([domain, version]) => [8, message([1, domain], [2, version])]));
+  return modelProto({ graph, opsetImport: opsets.map(([domain, version]) => opsetId(version, domain)) });
 }
 
 const numbers = (length, seed) => Float32Array.from({ length }, (_, i) => 2 * batchUnit(seed, i) - 1);

@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { generateArtifacts, InferenceSession, Tensor, TrainingSession } from '../../../js/index.js';
-import { attribute, info, message, node, tensor } from '../../bench/models/onnx_file.js';
+import { attribute, graphProto, info, modelProto, node, opsetId, tensor } from '../../support/onnx-file.js';
 import { batchUnit } from '../../support/recipe.js';
 import { HERE } from '../../support/engines.js';
 
@@ -20,20 +20,16 @@ const initializer = (name, dims, data) => tensor(name, { type: 'float32', dims, 
 
 /** @param {Uint8Array[]} nodes @param {Uint8Array[]} initializers @param {number} outputs */
 const model = (nodes, initializers, outputs) =>
-  message(
-    [1, 8],
-    [
-      7,
-      message(
-        ...nodes.map((one) => /** @type {[number, Uint8Array]} */ ([1, one])),
-        [2, 'rows'],
-        ...initializers.map((one) => /** @type {[number, Uint8Array]} */ ([5, one])),
-        [11, info('x', FLOAT, ['N', DEPTH])],
-        [12, info('y', FLOAT, ['N', outputs])],
-      ),
-    ],
-    [8, message([1, ''], [2, 17])],
-  );
+  modelProto({
+    graph: graphProto({
+      node: nodes,
+      name: 'rows',
+      initializer: initializers,
+      input: info('x', FLOAT, ['N', DEPTH]),
+      output: info('y', FLOAT, ['N', outputs]),
+    }),
+    opsetImport: opsetId(17),
+  });
 
 /** Row by row in double. `at`: where element k of column j is. */
 function expected(x, rows, w, at, more = () => 0) {

@@ -6,7 +6,18 @@
 import assert from 'node:assert/strict';
 import test from 'node:test';
 import { generateArtifacts, InferenceSession, Tensor, TrainingSession } from '../../../js/index.js';
-import { attribute, info, message, node, TYPES, tensor, weight } from '../../bench/models/onnx_file.js';
+import {
+  attribute,
+  graphProto,
+  info,
+  message,
+  node,
+  nodeProto,
+  tensor,
+  tensorProto,
+  TYPES,
+  weight,
+} from '../../support/onnx-file.js';
 import { HERE } from '../../support/engines.js';
 
 const ARRAYS = { float32: Float32Array, int64: BigInt64Array, int32: Int32Array };
@@ -127,14 +138,14 @@ function modelOf(op, opset, inputs, attributes, fed) {
   const place = Array.from(inputs, (one) => one === undefined).indexOf(true);
   const all = Array.from({ length: Math.max(inputs.length, place < 0 ? inputs.length + 1 : 0) }, (_, i) => inputs[i]);
   const names = all.map((one, i) => (one === undefined ? 'where' : one ? `in${i}` : ''));
-  const single = message(
-    ...names.map((name) => [1, name]),
-    ...(op === 'EmbedLayerNormalization' ? ['out', 'mask'] : ['out']).map((name) => [2, name]),
-    [3, 'the node'],
-    [4, op],
-    ...Object.entries(attributes).map(([name, value]) => [5, attribute(name, value)]),
-    [7, DOMAINS[op] ?? ''],
-  );
+  const single = nodeProto({
+    input: names,
+    output: op === 'EmbedLayerNormalization' ? ['out', 'mask'] : ['out'],
+    name: 'the node',
+    opType: op,
+    attribute: Object.entries(attributes).map(([name, value]) => attribute(name, value)),
+    domain: DOMAINS[op] ?? '',
+  });
   const graph = message(
     [1, single],
     [2, 'one'],
@@ -169,15 +180,13 @@ for (const [op, opset, inputs, attributes, legal, bad, said] of CASES)
   });
 
 test('a constant index out of range is the model’s fault', async () => {
-  const graph = message(
-    [1, node('Gather', ['table', 'rows'], 'picked')],
-    [1, node('Add', ['picked', 'x'], 'y')],
-    [2, 'one'],
-    [5, tensor('table', floats(3, 2))],
-    [5, tensor('rows', at(0, 3))],
-    [11, info('x', 1, [2, 2])],
-    [12, info('y', 1, [2, 2])],
-  );
+  const graph = graphProto({
+    node: [node('Gather', ['table', 'rows'], 'picked'), node('Add', ['picked', 'x'], 'y')],
+    name: 'one',
+    initializer: [tensor('table', floats(3, 2)), tensor('rows', at(0, 3))],
+    input: info('x', 1, [2, 2]),
+    output: info('y', 1, [2, 2]),
+  });
   const session = await InferenceSession.create(message([1, 9], [7, graph], ...imports(18)), HERE);
   await assert.rejects(session.run({ x: new Tensor('float32', new Float32Array(4), [2, 2]) }), {
     code: 'invalid-model',
@@ -188,36 +197,37 @@ test('a constant index out of range is the model’s fault', async () => {
 
 /** Embedding, batch norm, dropout, a layer; ids come as int32. */
 function embedder() {
-  const graph = message(
-    [1, node('Cast', ['ids'], 'wide', attribute('to', 7))],
-    [1, node('Gather', ['emb.weight', 'wide'], 'rows')],
-    [1, node('ReduceMean', ['rows'], 'mean', attribute('axes', [1]), attribute('keepdims', 0))],
-    [
-      1,
+  const graph = graphProto({
+    node: [
+      node('Cast', ['ids'], 'wide', attribute('to', 7)),
+      node('Gather', ['emb.weight', 'wide'], 'rows'),
+      node('ReduceMean', ['rows'], 'mean', attribute('axes', [1]), attribute('keepdims', 0)),
       node(
         'BatchNormalization',
         ['mean', 'scale', 'shift', 'running_mean', 'running_var'],
         ['normed', 'm', 'v'],
         attribute('training_mode', 1),
       ),
+      node('Dropout', ['normed', 'ratio', 'train'], 'dropped'),
+      node('Gemm', ['dropped', 'w', 'b'], 'output'),
     ],
-    [1, node('Dropout', ['normed', 'ratio', 'train'], 'dropped')],
-    [1, node('Gemm', ['dropped', 'w', 'b'], 'output')],
-    [2, 'embedder'],
-    [5, weight('emb.weight', [6, 4], 4, 1)],
-    ...[
-      ['scale', 1],
-      ['shift', 0],
-      ['running_mean', 0],
-      ['running_var', 1],
-    ].map(([name, x]) => [5, tensor(name, of('float32', [4], x, x, x, x))]),
-    [5, tensor('ratio', of('float32', [], 0.5))],
-    [5, message([2, 9], [8, 'train'], [9, Uint8Array.of(1)])],
-    [5, weight('w', [4, 2], 4, 2)],
-    [5, weight('b', [2], 4, 3)],
-    [11, info('ids', TYPES.int32, ['batch', 3])],
-    [12, info('output', 1, ['batch', 2])],
-  );
+    name: 'embedder',
+    initializer: [
+      weight('emb.weight', [6, 4], 4, 1),
+      ...[
+        ['scale', 1],
+        ['shift', 0],
+        ['running_mean', 0],
+        ['running_var', 1],
+      ].map(([name, x]) => tensor(name, of('float32', [4], x, x, x, x))),
+      tensor('ratio', of('float32', [], 0.5)),
+      tensorProto({ dataType: 9, name: 'train', rawData: Uint8Array.of(1) }),
+      weight('w', [4, 2], 4, 2),
+      weight('b', [2], 4, 3),
+    ],
+    input: info('ids', TYPES.int32, ['batch', 3]),
+    output: info('output', 1, ['batch', 2]),
+  });
   return message([1, 8], [7, graph], ...imports(17));
 }
 

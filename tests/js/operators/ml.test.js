@@ -8,7 +8,20 @@ import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { test } from 'node:test';
 import { generateArtifacts, InferenceSession, Tensor, TrainingSession, TrainletError } from '../../../js/index.js';
-import { attribute, info, message, node } from '../../bench/models/onnx_file.js';
+import {
+  attribute,
+  attributeProto,
+  graphProto,
+  info,
+  mapTypeProto,
+  message,
+  modelProto,
+  node,
+  opsetId,
+  tensorTypeProto,
+  typeProto,
+  valueInfoProto,
+} from '../../support/onnx-file.js';
 import { batchUnit } from '../../support/recipe.js';
 import { checkModel, outputsOf } from '../../support/ml-models.js';
 import { THREADED } from '../../support/engines.js';
@@ -23,9 +36,9 @@ ort.env.wasm.numThreads = 1;
 ort.env.logLevel = 'error';
 
 const floats = (/** @type {string} */ name, /** @type {number[]} */ list) =>
-  message([1, name], [7, new Uint8Array(Float32Array.from(list).buffer)], [20, 6]);
+  attributeProto({ name, floats: new Uint8Array(Float32Array.from(list).buffer), type: 6 });
 const words = (/** @type {string} */ name, /** @type {string[]} */ list) =>
-  message([1, name], ...list.map((word) => /** @type {[number, string]} */ ([9, word])), [20, 8]);
+  attributeProto({ name, strings: list, type: 8 });
 
 /** @param {string} op @param {string[]} outputs @param {Uint8Array[]} attributes */
 const own = (op, outputs, attributes, input = 'x') =>
@@ -36,20 +49,10 @@ const own = (op, outputs, attributes, input = 'x') =>
 
 /** @param {Uint8Array[]} nodes @param {Uint8Array[]} inputs @param {Uint8Array[]} outputs */
 const model = (nodes, inputs, outputs, version = 3) =>
-  message(
-    [1, 8],
-    [
-      7,
-      message(
-        ...nodes.map((one) => /** @type {[number, Uint8Array]} */ ([1, one])),
-        [2, 'ml'],
-        ...inputs.map((one) => /** @type {[number, Uint8Array]} */ ([11, one])),
-        ...outputs.map((one) => /** @type {[number, Uint8Array]} */ ([12, one])),
-      ),
-    ],
-    [8, message([1, ''], [2, 17])],
-    [8, message([1, 'ai.onnx.ml'], [2, version])],
-  );
+  modelProto({
+    graph: graphProto({ node: nodes, name: 'ml', input: inputs, output: outputs }),
+    opsetImport: [opsetId(17), opsetId(version, 'ai.onnx.ml')],
+  });
 
 /** @param {string} code @param {RegExp} words */
 const is = (code, words) => (/** @type {unknown} */ error) => {
@@ -124,7 +127,15 @@ test('a map is fed as a Map, and what is none is refused', async () => {
 
 test('CastMap and DictVectorizer of maps from numbers', async () => {
   const map = (/** @type {number} */ value) =>
-    message([1, 'x'], [2, message([5, message([1, INT64], [2, message([1, message([1, value])])])])]);
+    valueInfoProto({
+      name: 'x',
+      type: typeProto({
+        mapType: mapTypeProto({
+          keyType: INT64,
+          valueType: typeProto({ tensorType: tensorTypeProto({ elemType: value }) }),
+        }),
+      }),
+    });
   const run = async (/** @type {Uint8Array} */ one, /** @type {number} */ type, /** @type {any} */ x) => {
     const bytes = model([one], [map(type)], [info('y', FLOAT, [1, 'n'])], 1);
     const session = await InferenceSession.create(bytes, THREADED);
@@ -348,7 +359,11 @@ test('the coefficients of a linear model are weights that train, behind what pre
   const coefficients = [0.5, -1, 0.25, 0, 1, -0.5];
   const bytes = model(
     [
-      own('Imputer', ['filled'], [floats('imputed_value_floats', [0]), message([1, 'replaced_value_float'], [20, 1])]),
+      own(
+        'Imputer',
+        ['filled'],
+        [floats('imputed_value_floats', [0]), attributeProto({ name: 'replaced_value_float', type: 1 })],
+      ),
       own('Scaler', ['scaled'], [scale, offset], 'filled'),
       own('Normalizer', ['unit'], [attribute('norm', 'L2')], 'scaled'),
       own(

@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { InferenceSession, Tensor } from '../../../js/index.js';
-import { attribute, info, message, node, tensor } from '../../bench/models/onnx_file.js';
+import { attribute, graphProto, info, message, modelProto, node, opsetId, tensor } from '../../support/onnx-file.js';
 import { batchBits, batchUnit } from '../../support/recipe.js';
 import { HERE } from '../../support/engines.js';
 
@@ -134,21 +134,17 @@ const KINDS = {
 };
 
 const modelOf = ({ nodes, weights }, type = 1, made = 1) =>
-  message(
-    [1, 10],
-    [
-      7,
-      message(
-        ...nodes.map((one) => [1, one]),
-        [2, 'rows'],
-        ...weights.map((one) => [5, one]),
-        [11, info('x', type, ['N', DEPTH])],
-        [12, info('y', made, ['N', COLUMNS])],
-      ),
-    ],
-    [8, message([1, ''], [2, 21])],
-    [8, message([1, 'com.microsoft'], [2, 1])],
-  );
+  modelProto({
+    irVersion: 10,
+    graph: graphProto({
+      node: nodes,
+      name: 'rows',
+      initializer: weights,
+      input: info('x', type, ['N', DEPTH]),
+      output: info('y', made, ['N', COLUMNS]),
+    }),
+    opsetImport: [opsetId(21), opsetId(1, 'com.microsoft')],
+  });
 
 /** The products in double, and the sizes of what was added up. */
 function expected(x, rows, { at, more = () => 0 }) {

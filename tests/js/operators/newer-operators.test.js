@@ -8,7 +8,17 @@ import { createRequire } from 'node:module';
 import path from 'node:path';
 import test from 'node:test';
 import { InferenceSession, Tensor } from '../../../js/index.js';
-import { attribute, info, message, TYPES, tensor } from '../../bench/models/onnx_file.js';
+import {
+  attribute,
+  graphProto,
+  info,
+  modelProto,
+  nodeProto,
+  opsetId,
+  tensor,
+  TYPES,
+  valueInfoProto,
+} from '../../support/onnx-file.js';
 import { batchBits, batchUnit } from '../../support/recipe.js';
 
 const require = createRequire(import.meta.url);
@@ -139,26 +149,23 @@ function modelOf(name, [opset, inputs, attributes, outputs = 1]) {
   const [domain, op] = [name.slice(0, Math.max(0, name.lastIndexOf('.'))), name.slice(name.lastIndexOf('.') + 1)];
   const names = inputs.map((input, i) => (input ? `in${i}` : ''));
   const given = inputs.flatMap((input, i) => (input ? [[names[i], input]] : []));
-  const graph = message(
-    [
-      1,
-      message(
-        ...names.map((input) => [1, input]),
-        ...Array.from({ length: outputs }, (_, i) => [2, `out${i}`]),
-        [4, op],
-        [7, domain],
-        ...Object.entries(attributes).map(([key, value]) => [5, attribute(key, value)]),
-      ),
-    ],
-    [2, 'one'],
-    ...given.filter(([, input]) => input.constant).map(([name, input]) => [5, tensor(name, input)]),
-    ...given
+  const graph = graphProto({
+    node: nodeProto({
+      input: names,
+      output: Array.from({ length: outputs }, (_, i) => `out${i}`),
+      opType: op,
+      domain,
+      attribute: Object.entries(attributes).map(([key, value]) => attribute(key, value)),
+    }),
+    name: 'one',
+    initializer: given.filter(([, input]) => input.constant).map(([name, input]) => tensor(name, input)),
+    input: given
       .filter(([, input]) => !input.constant)
-      .map(([name, input]) => [11, info(name, { ...TYPES, uint8: 2 }[input.type], input.dims)]),
-    ...Array.from({ length: outputs }, (_, i) => [12, message([1, `out${i}`])]),
-  );
+      .map(([name, input]) => info(name, { ...TYPES, uint8: 2 }[input.type], input.dims)),
+    output: Array.from({ length: outputs }, (_, i) => valueInfoProto({ name: `out${i}` })),
+  });
   return {
-    model: message([1, 8], [7, graph], [8, message([1, domain], [2, opset])]),
+    model: modelProto({ graph, opsetImport: opsetId(opset, domain) }),
     feeds: given.filter(([, input]) => !input.constant),
   };
 }

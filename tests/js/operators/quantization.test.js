@@ -9,7 +9,16 @@ import { createRequire } from 'node:module';
 import path from 'node:path';
 import test from 'node:test';
 import { generateArtifacts, InferenceSession, Tensor, TrainingSession } from '../../../js/index.js';
-import { attribute, info, message, tensor } from '../../bench/models/onnx_file.js';
+import {
+  attribute,
+  info,
+  message,
+  modelProto,
+  nodeProto,
+  opsetId,
+  tensor,
+  tensorProto,
+} from '../../support/onnx-file.js';
 import { batchBits, batchUnit } from '../../support/recipe.js';
 import { THREADED } from '../../support/engines.js';
 
@@ -47,23 +56,15 @@ function assertClose(got, want) {
 
 const call = (op, inputs, output, domain = '', ...attributes) => [
   1,
-  message(
-    ...inputs.map((name) => [1, name]),
-    ...[output].flat().map((name) => [2, name]),
-    [4, op],
-    [7, domain],
-    ...attributes.map((a) => [5, a]),
-  ),
+  nodeProto({ input: inputs, output: [output].flat(), opType: op, domain, attribute: attributes }),
 ];
 const constant = (name, type, dims, data) => call('Constant', [], name, '', attribute('value', { type, dims, data }));
 const weights = (name, type, dims, data) => [5, tensor(name, { type, dims, data })];
 const file = (opset, inputs, ...graph) =>
-  message(
-    [1, 8],
-    [7, message(...graph, [2, 'g'], [11, info('x', 1, inputs)], [12, info('y', 1, ['N', 'M'])])],
-    [8, message([1, ''], [2, opset])],
-    [8, message([1, 'com.microsoft'], [2, 1])],
-  );
+  modelProto({
+    graph: message(...graph, [2, 'g'], [11, info('x', 1, inputs)], [12, info('y', 1, ['N', 'M'])]),
+    opsetImport: [opsetId(opset), opsetId(1, 'com.microsoft')],
+  });
 
 test('FakeQuant is what it is in onnxruntime-web, and its gradient stops where it clamps', async () => {
   const w = units(1, 15, -1, 1),
@@ -126,7 +127,7 @@ test('a network trained with fake_quantize is exported with its integers, which 
 
 test('weights of 4 bits are read for DequantizeLinear, and are ints elsewhere', async () => {
   for (const type of [21, 22]) {
-    const packed = message([1, 3], [1, 5], [2, type], [8, 'w'], [9, bytes(4 + type, 8)]),
+    const packed = tensorProto({ dims: [3, 5], dataType: type, name: 'w', rawData: bytes(4 + type, 8) }),
       x = { x: floats([2, 3], units(5, 6, -1, 1)) };
     const model = (op) =>
       file(

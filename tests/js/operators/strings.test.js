@@ -5,7 +5,16 @@ import { readFileSync } from 'node:fs';
 import { test } from 'node:test';
 import * as ort from 'onnxruntime-web';
 import { generateArtifacts, InferenceSession, Tensor, TrainletError } from '../../../js/index.js';
-import { attribute, info, message, node } from '../../bench/models/onnx_file.js';
+import {
+  attribute,
+  attributeProto,
+  graphProto,
+  info,
+  modelProto,
+  node,
+  opsetId,
+  tensorProto,
+} from '../../support/onnx-file.js';
 import { THREADED } from '../../support/engines.js';
 
 ort.env.wasm.numThreads = 1;
@@ -18,26 +27,17 @@ const [FLOAT, INT, INT32, STRING, BOOL, DOUBLE, UINT8] = [1, 7, 6, 8, 9, 11, 2];
  * @param {Uint8Array[]} constants
  */
 const model = (nodes, inputs, outputs, constants = []) =>
-  message(
-    [1, 9],
-    [
-      7,
-      message(
-        ...nodes.map((n) => [1, n]),
-        [2, 'g'],
-        ...constants.map((c) => [5, c]),
-        ...inputs.map((i) => [11, i]),
-        ...outputs.map((o) => [12, o]),
-      ),
-    ],
-    [8, message([1, ''], [2, 19])],
-  );
+  modelProto({
+    irVersion: 9,
+    graph: graphProto({ node: nodes, name: 'g', initializer: constants, input: inputs, output: outputs }),
+    opsetImport: opsetId(19),
+  });
 const words = (/** @type {string} */ name, /** @type {string[]} */ list) =>
-  message([1, name], ...list.map((text) => [9, text]), [20, 8]);
+  attributeProto({ name, strings: list, type: 8 });
 const floats = (/** @type {string} */ name, /** @type {number[]} */ list) =>
-  message([1, name], [7, new Uint8Array(Float32Array.from(list).buffer)], [20, 6]);
+  attributeProto({ name, floats: new Uint8Array(Float32Array.from(list).buffer), type: 6 });
 const constant = (/** @type {string} */ name, /** @type {string[]} */ list) =>
-  message([1, list.length], [2, STRING], ...list.map((text) => [6, text]), [8, name]);
+  tensorProto({ dims: list.length, dataType: STRING, stringData: list, name });
 
 /** @param {Uint8Array} bytes @param {Record<string, Tensor | Tensor<string[]>>} feeds */
 async function ours(bytes, feeds, options = {}) {
@@ -92,7 +92,12 @@ test('strings travel whole, through a worker too, and move as other elements do'
     info('y', STRING, ['L']),
     info('shape', INT, [2]),
   ];
-  const flat = message([1, 1], [2, INT], [8, 'flat'], [9, new Uint8Array(BigInt64Array.of(-1n).buffer)]);
+  const flat = tensorProto({
+    dims: 1,
+    dataType: INT,
+    name: 'flat',
+    rawData: new Uint8Array(BigInt64Array.of(-1n).buffer),
+  });
   const bytes = model(nodes, inputs, outputs, [constant('w', ['', 'naive', '日本語']), flat]);
   const feeds = { x: TEXTS, i: new Tensor('int64', [1, 0, 1]) };
   const { both, y, same, shape } = /** @type {any} */ (await ours(bytes, feeds, { worker: true, threads: 1 }));
@@ -298,7 +303,14 @@ test('what has no place for strings refuses them in one sentence', async () => {
     is('unsupported-op', /Add 'Addy': input 0 \('x'\) is string, it takes numbers/),
   );
   const fill = model(
-    [node('ConstantOfShape', ['x'], 'y', message([1, 'value'], [5, message([1, 1], [2, STRING], [6, 'a'])], [20, 4]))],
+    [
+      node(
+        'ConstantOfShape',
+        ['x'],
+        'y',
+        attributeProto({ name: 'value', t: tensorProto({ dims: 1, dataType: STRING, stringData: 'a' }), type: 4 }),
+      ),
+    ],
     [info('x', INT, [1])],
     [info('y', STRING, ['N'])],
   );
@@ -325,7 +337,7 @@ test('what has no place for strings refuses them in one sentence', async () => {
     [node('Identity', ['w'], 'y')],
     [],
     [info('y', STRING, [2])],
-    [message([1, 3], [2, STRING], [6, 'a'], [8, 'w'])],
+    [tensorProto({ dims: 3, dataType: STRING, stringData: 'a', name: 'w' })],
   );
   await assert.rejects(
     ours(short, {}),

@@ -10,7 +10,7 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { after, before, test } from 'node:test';
 import { Tensor, TrainingSession } from '../../../js/index.js';
-import { info, message, node, weight } from '../../bench/models/onnx_file.js';
+import { graphProto, info, modelProto, node, opsetId, weight } from '../../support/onnx-file.js';
 import { root } from '../../support/engines.js';
 
 const EXAMPLE = path.join(root, 'examples/native');
@@ -29,19 +29,23 @@ after(() => rmSync(folder, { recursive: true }));
 const run = (program, args, options) => String(execFileSync(program, args, { encoding: 'utf8', ...options }));
 
 function writeModel() {
-  const graph = message(
-    [1, node('Gemm', ['x', 'w1', 'b1'], 'hidden')],
-    [1, node('Relu', ['hidden'], 'active')],
-    [1, node('Gemm', ['active', 'w2', 'b2'], 'logits')],
-    [2, 'mlp'],
-    [5, weight('w1', [PIXELS, HIDDEN], PIXELS, 1)],
-    [5, weight('b1', [HIDDEN], PIXELS, 2)],
-    [5, weight('w2', [HIDDEN, CLASSES], HIDDEN, 3)],
-    [5, weight('b2', [CLASSES], HIDDEN, 4)],
-    [11, info('x', 1, ['N', PIXELS])],
-    [12, info('logits', 1, ['N', CLASSES])],
-  );
-  writeFileSync(path.join(folder, 'mlp.onnx'), message([1, 8], [7, graph], [8, message([1, ''], [2, 17])]));
+  const graph = graphProto({
+    node: [
+      node('Gemm', ['x', 'w1', 'b1'], 'hidden'),
+      node('Relu', ['hidden'], 'active'),
+      node('Gemm', ['active', 'w2', 'b2'], 'logits'),
+    ],
+    name: 'mlp',
+    initializer: [
+      weight('w1', [PIXELS, HIDDEN], PIXELS, 1),
+      weight('b1', [HIDDEN], PIXELS, 2),
+      weight('w2', [HIDDEN, CLASSES], HIDDEN, 3),
+      weight('b2', [CLASSES], HIDDEN, 4),
+    ],
+    input: info('x', 1, ['N', PIXELS]),
+    output: info('logits', 1, ['N', CLASSES]),
+  });
+  writeFileSync(path.join(folder, 'mlp.onnx'), modelProto({ graph, opsetImport: opsetId(17) }));
 }
 
 /** @param {string} build @param {string[]} options of CMake */

@@ -7,7 +7,7 @@ import { execFile } from 'node:child_process';
 import { readFile, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { after, before, test } from 'node:test';
-import { info, message, node, tensor } from '../../bench/models/onnx_file.js';
+import { graphProto, info, modelProto, node, opsetId, tensor } from '../../support/onnx-file.js';
 import { batchUnit } from '../../support/recipe.js';
 import { installPacked } from '../../packed.js';
 import { root } from '../../support/engines.js';
@@ -23,20 +23,21 @@ const few = (seed, count) =>
  */
 function model(last) {
   const weights = { A: [2, HIDDEN], B: [HIDDEN, 2] };
-  const graph = message(
-    [1, node('MatMul', ['point', 'A'], 'a')],
-    [1, node('Relu', ['a'], 'b')],
-    [1, node('MatMul', ['b', 'B'], last ? 'raw' : 'scores')],
-    ...(last ? [[1, last]] : []),
-    [2, 'inside'],
-    ...Object.entries(weights).map(([name, dims], i) => [
-      5,
+  const graph = graphProto({
+    node: [
+      node('MatMul', ['point', 'A'], 'a'),
+      node('Relu', ['a'], 'b'),
+      node('MatMul', ['b', 'B'], last ? 'raw' : 'scores'),
+      ...(last ? [last] : []),
+    ],
+    name: 'inside',
+    initializer: Object.entries(weights).map(([name, dims], i) =>
       tensor(name, { type: 'float32', dims, data: few(i + 3, dims[0] * dims[1]) }),
-    ]),
-    [11, info('point', 1, ['N', 2])],
-    [12, info('scores', 1, ['N', 2])],
-  );
-  return message([1, 8], [7, graph], [8, message([1, ''], [2, 17])]);
+    ),
+    input: info('point', 1, ['N', 2]),
+    output: info('scores', 1, ['N', 2]),
+  });
+  return modelProto({ graph, opsetImport: opsetId(17) });
 }
 
 const readme = await readFile(path.join(root, 'README.md'), 'utf8');

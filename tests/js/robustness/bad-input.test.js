@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { generateArtifacts, InferenceSession, Tensor, TrainingSession, TrainletError } from '../../../js/index.js';
-import { attribute, info, message, node } from '../../bench/models/onnx_file.js';
+import { attribute, graphProto, info, modelProto, node, opsetId } from '../../support/onnx-file.js';
 import { batchBits } from '../../support/recipe.js';
 import { clusters, golden } from '../../support/clusters.js';
 import { THREADED } from '../../support/engines.js';
@@ -282,13 +282,12 @@ test('a shape that depends on a fed value of a kind that no exporter writes ends
 }, async () => {
   const INT16 = 5,
     FLOAT16 = 10;
-  const graph = message(
-    [1, node('Resize', ['X', '', '', 'sizes'], 'Y')],
-    [11, info('X', INT16, ['n', 'm'])],
-    [11, info('sizes', FLOAT16, [2])],
-    [12, info('Y', INT16, ['p', 'q'])],
-  );
-  const session = await InferenceSession.create(message([1, 8], [7, graph], [8, message([1, ''], [2, 17])]), THREADED);
+  const graph = graphProto({
+    node: node('Resize', ['X', '', '', 'sizes'], 'Y'),
+    input: [info('X', INT16, ['n', 'm']), info('sizes', FLOAT16, [2])],
+    output: info('Y', INT16, ['p', 'q']),
+  });
+  const session = await InferenceSession.create(modelProto({ graph, opsetImport: opsetId(17) }), THREADED);
   const feeds = {
     X: new Tensor('int16', Int16Array.of(1, 2), [1, 2]),
     sizes: new Tensor('float16', Uint16Array.of(0x3c00, 0x4000), [2]),
@@ -303,13 +302,12 @@ test('axes whose number is fed reduce, whatever shape the model declares', async
   const FLOAT = 1,
     INT64 = 7;
   const reduce = node('ReduceSum', ['x', 'axes'], 'y', attribute('noop_with_empty_axes', 1));
-  const graph = message(
-    [1, reduce],
-    [11, info('x', FLOAT, [3, 61, 2])],
-    [11, info('axes', INT64, ['n'])],
-    [12, info('y', FLOAT, [3, 2, 2])],
-  );
-  const session = await InferenceSession.create(message([1, 8], [7, graph], [8, message([1, ''], [2, 13])]), THREADED);
+  const graph = graphProto({
+    node: reduce,
+    input: [info('x', FLOAT, [3, 61, 2]), info('axes', INT64, ['n'])],
+    output: info('y', FLOAT, [3, 2, 2]),
+  });
+  const session = await InferenceSession.create(modelProto({ graph, opsetImport: opsetId(13) }), THREADED);
   const sums = async (...axes) =>
     (
       await session.run({
@@ -407,13 +405,13 @@ test('an engine that is missing or none is one sentence', async () => {
 });
 
 test('none of any number of inputs may be absent', async () => {
-  const graph = message(
-    [1, node('Sum', ['x', ''], ['y'])],
-    [2, 'absent'],
-    [11, info('x', 1, [2])],
-    [12, info('y', 1, [2])],
-  );
-  const model = message([1, 8], [7, graph], [8, message([1, ''], [2, 17])]);
+  const graph = graphProto({
+    node: node('Sum', ['x', ''], ['y']),
+    name: 'absent',
+    input: info('x', 1, [2]),
+    output: info('y', 1, [2]),
+  });
+  const model = modelProto({ graph, opsetImport: opsetId(17) });
   await assert.rejects(InferenceSession.create(model, THREADED), {
     code: 'invalid-model',
     message: "Sum 'Sumy': input 1 must be there",

@@ -4,7 +4,7 @@
 import assert from 'node:assert/strict';
 import test from 'node:test';
 import { generateArtifacts, InferenceSession, Tensor, TrainingSession } from '../../../js/index.js';
-import { attribute, info, message, node, tensor } from '../../bench/models/onnx_file.js';
+import { attribute, info, message, modelProto, node, opsetId, tensor } from '../../support/onnx-file.js';
 import { THREADED } from '../../support/engines.js';
 
 const NODES = 20_000;
@@ -15,20 +15,16 @@ const list = (count, make) => Array.from({ length: count }, (_, i) => make(i));
 
 /** A model around `nodes`, in which y depends on w; parts beyond are fields of the graph. */
 const model = (nodes, ...parts) =>
-  message(
-    [1, 8],
-    [
-      7,
-      message(
-        ...nodes.map((n) => [1, n]),
-        [5, tensor('w', floats(1, 0.5))],
-        [11, vector('x')],
-        [12, vector('y')],
-        ...parts,
-      ),
-    ],
-    [8, message([1, ''], [2, 17])],
-  );
+  modelProto({
+    graph: message(
+      ...nodes.map((n) => [1, n]),
+      [5, tensor('w', floats(1, 0.5))],
+      [11, vector('x')],
+      [12, vector('y')],
+      ...parts,
+    ),
+    opsetImport: opsetId(17),
+  });
 /** x → v0 → v1 …, the last one into y = last · w. */
 const chain = (op, ...attributes) => [
   ...list(NODES, (i) => node(op, [i ? `v${i - 1}` : 'x'], [`v${i}`], ...attributes)),

@@ -7,7 +7,7 @@ import assert from 'node:assert/strict';
 import { readFile } from 'node:fs/promises';
 import { test } from 'node:test';
 import { generateArtifacts, InferenceSession, Tensor, TrainingSession } from '../../../js/index.js';
-import { info, message, onnxFile } from '../../bench/models/onnx_file.js';
+import { graphProto, info, message, nodeProto, onnxFile, opsetId } from '../../support/onnx-file.js';
 import { THREADED } from '../../support/engines.js';
 
 const [X, WEIGHT, HIDDEN, LOGITS] = ['__proto__', 'constructor', 'hasOwnProperty', 'toString'];
@@ -281,18 +281,17 @@ test('functions are called by their whole names, however domain and name divide'
   const body = (op) => [
     [4, 'a'],
     [5, 'b'],
-    [7, message([1, 'a'], [2, 'b'], [3, op], [4, op])],
-    [9, message([1, ''], [2, 17])],
+    [7, nodeProto({ input: 'a', output: 'b', name: op, opType: op })],
+    [9, opsetId(17)],
   ];
-  const call = ([domain, op], from, to) => message([1, from], [2, to], [3, to], [4, op], [7, domain]);
+  const call = ([domain, op], from, to) => nodeProto({ input: from, output: to, name: to, opType: op, domain });
   const calling = (one, other) => {
-    const graph = message(
-      [1, call(one, 'x', 'h')],
-      [1, call(other, 'h', 'y')],
-      [2, 'g'],
-      [11, info('x', 1, ['N', 2])],
-      [12, info('y', 1, ['N', 2])],
-    );
+    const graph = graphProto({
+      node: [call(one, 'x', 'h'), call(other, 'h', 'y')],
+      name: 'g',
+      input: info('x', 1, ['N', 2]),
+      output: info('y', 1, ['N', 2]),
+    });
     const opsets = [
       ['', 17],
       [one[0], 1],

@@ -7,7 +7,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { generateArtifacts, Tensor, TrainingSession } from '../../../js/index.js';
-import { info, message, node, tensor } from '../../bench/models/onnx_file.js';
+import { graphProto, info, message, modelProto, node, opsetId, tensor } from '../../support/onnx-file.js';
 import { HERE } from '../../support/engines.js';
 
 const NO_VARIANCE = /^BatchNormInternal 'norm': X is \(1, 3(, 1, 1)?\), a single value for each channel/;
@@ -21,22 +21,26 @@ const floats = (/** @type {string} */ name, /** @type {number[]} */ dims, /** @t
 
 /** x (N, 4) ─ MatMul ─ BatchNormalization ─ Relu ─ MatMul ─▶ y (N, 2); `norm`: another node in its place. */
 function modelOf(norm = node('BatchNormalization', ['a', 's', 'b', 'm', 'v'], 'norm')) {
-  const graph = message(
-    [1, node('MatMul', ['x', 'w'], 'a')],
-    [1, new Uint8Array([...norm, ...message([3, 'norm'])])],
-    [1, node('Relu', ['norm'], 'r')],
-    [1, node('MatMul', ['r', 'u'], 'y')],
-    [2, 'g'],
-    [5, floats('w', [4, 3], (i) => Math.sin(i))],
-    [5, floats('u', [3, 2], (i) => Math.cos(i))],
-    [5, floats('s', [3], () => 1)],
-    [5, floats('b', [3], () => 0.1)],
-    [5, floats('m', [3], () => 0)],
-    [5, floats('v', [3], () => 1)],
-    [11, info('x', 1, ['N', 4])],
-    [12, info('y', 1, ['N', 2])],
-  );
-  return message([1, 8], [7, graph], [8, message([1, ''], [2, 17])]);
+  const graph = graphProto({
+    node: [
+      node('MatMul', ['x', 'w'], 'a'),
+      new Uint8Array([...norm, ...message([3, 'norm'])]),
+      node('Relu', ['norm'], 'r'),
+      node('MatMul', ['r', 'u'], 'y'),
+    ],
+    name: 'g',
+    initializer: [
+      floats('w', [4, 3], (i) => Math.sin(i)),
+      floats('u', [3, 2], (i) => Math.cos(i)),
+      floats('s', [3], () => 1),
+      floats('b', [3], () => 0.1),
+      floats('m', [3], () => 0),
+      floats('v', [3], () => 1),
+    ],
+    input: info('x', 1, ['N', 4]),
+    output: info('y', 1, ['N', 2]),
+  });
+  return modelProto({ graph, opsetImport: opsetId(17) });
 }
 
 const artifactsOf = (options = {}, model = modelOf()) =>

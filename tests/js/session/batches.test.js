@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { test } from 'node:test';
 import { generateArtifacts, InferenceSession, Tensor, TrainingSession } from '../../../js/index.js';
 import { root } from '../../../tools/programs.mjs';
-import { attribute, info, message, node } from '../../bench/models/onnx_file.js';
+import { attribute, graphProto, info, modelProto, node, opsetId } from '../../support/onnx-file.js';
 
 const HERE = { worker: false, threads: 1 };
 const read = (file) => new Uint8Array(readFileSync(join(root, file)));
@@ -22,19 +22,10 @@ const pictures = (count) =>
 
 /** A model of plain nodes. */
 const model = (nodes, inputs, outputs) =>
-  message(
-    [1, 8],
-    [
-      7,
-      message(
-        ...nodes.map((one) => [1, one]),
-        [2, 'g'],
-        ...inputs.map((one) => [11, one]),
-        ...outputs.map((one) => [12, one]),
-      ),
-    ],
-    [8, message([1, ''], [2, 17])],
-  );
+  modelProto({
+    graph: graphProto({ node: nodes, name: 'g', input: inputs, output: outputs }),
+    opsetImport: opsetId(17),
+  });
 const run = async (bytes, ...args) => {
   const session = await InferenceSession.create(bytes, HERE);
   try {

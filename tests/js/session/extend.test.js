@@ -6,7 +6,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { fineTune, generateArtifacts, InferenceSession, Tensor, TrainingSession } from '../../../js/index.js';
-import { attribute, info, message, node, tensor } from '../../bench/models/onnx_file.js';
+import { attribute, graphProto, info, modelProto, node, opsetId, tensor } from '../../support/onnx-file.js';
 import { HERE, root } from '../../support/engines.js';
 
 const golden = JSON.parse(readFileSync(join(root, 'tests/golden/data/extend.json'), 'utf8'));
@@ -38,15 +38,17 @@ const FORMS = {
 function modelOf(form, more = [], output = 'y') {
   const [which, nodes] = FORMS[form];
   const [data, dims] = WEIGHTS[which];
-  const graph = message(
-    ...[...nodes, ...more].map((each) => [1, each]),
-    [2, 'g'],
-    [5, tensor('w', { type: 'float32', dims, data })],
-    [5, tensor('b', { type: 'float32', dims: [OLD], data: noises(2000, OLD) })],
-    [11, info('x', 1, ['N', F])],
-    [12, info(output, 1, ['N', OLD])],
-  );
-  return message([1, 8], [7, graph], [8, message([1, ''], [2, 17])]);
+  const graph = graphProto({
+    node: [...nodes, ...more],
+    name: 'g',
+    initializer: [
+      tensor('w', { type: 'float32', dims, data }),
+      tensor('b', { type: 'float32', dims: [OLD], data: noises(2000, OLD) }),
+    ],
+    input: info('x', 1, ['N', F]),
+    output: info(output, 1, ['N', OLD]),
+  });
+  return modelProto({ graph, opsetImport: opsetId(17) });
 }
 
 const sessionOf = async (t, model, options) => {
@@ -242,14 +244,14 @@ test('a loss outside, other layers that train, and a session with gradients towa
 });
 
 test('scores of each token, by a MatMul without a bias', async (t) => {
-  const graph = message(
-    [1, node('MatMul', ['x', 'w'], ['y'])],
-    [2, 'g'],
-    [5, tensor('w', { type: 'float32', dims: [F, OLD], data: transposed(W) })],
-    [11, info('x', 1, ['N', 4, F])],
-    [12, info('y', 1, ['N', 4, OLD])],
-  );
-  const session = await sessionOf(t, message([1, 8], [7, graph], [8, message([1, ''], [2, 17])]));
+  const graph = graphProto({
+    node: node('MatMul', ['x', 'w'], ['y']),
+    name: 'g',
+    initializer: tensor('w', { type: 'float32', dims: [F, OLD], data: transposed(W) }),
+    input: info('x', 1, ['N', 4, F]),
+    output: info('y', 1, ['N', 4, OLD]),
+  });
+  const session = await sessionOf(t, modelProto({ graph, opsetImport: opsetId(17) }));
   const wider = await made(t, await session.extendOutput('y', ['d'], { classes: ['a', 'b', 'c'] }));
   const x = new Tensor('float32', noises(0, 2 * 4 * F), [2, 4, F]);
   const labels = new Tensor('int64', BigInt64Array.of(0n, 1n, 2n, 3n, 3n, 2n, 1n, 0n), [2, 4]);

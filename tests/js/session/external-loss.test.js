@@ -8,7 +8,7 @@ import { after, test } from 'node:test';
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import { generateArtifacts, Tensor, TrainingSession } from '../../../js/index.js';
-import { onnxFile } from '../../bench/models/onnx_file.js';
+import { onnxFile } from '../../support/onnx-file.js';
 import { batchFeeds, batchUnit } from '../../support/recipe.js';
 import { golden } from '../../support/clusters.js';
 import { slowInput, slowModel } from '../../support/slow-models.js';

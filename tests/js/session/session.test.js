@@ -13,7 +13,16 @@ import { compileEngine } from '../../../js/engine/compile.js';
 import { Core } from '../../../js/engine/core.js';
 import { Engine, instanceFor } from '../../../js/engine/engine.js';
 import { CheckpointStore, generateArtifacts, InferenceSession, Tensor, TrainingSession } from '../../../js/index.js';
-import { attribute, info, message, node, weight } from '../../bench/models/onnx_file.js';
+import {
+  attribute,
+  attributeProto,
+  graphProto,
+  info,
+  modelProto,
+  node,
+  opsetId,
+  weight,
+} from '../../support/onnx-file.js';
 import { clusters, FEATURES, golden } from '../../support/clusters.js';
 import { THREADED } from '../../support/engines.js';
 
@@ -514,18 +523,19 @@ test('the plan of memory is told', async () => {
 
 test('the input of a frozen convolution is not kept for its gradient, which does not read it', async () => {
   const ints = (/** @type {string} */ name, /** @type {number[]} */ values) =>
-    message([1, name], ...values.map((v) => [8, v]), [20, 7]);
-  const graph = message(
-    [1, node('Conv', ['x', 'w'], 'h', ints('pads', [1, 1, 1, 1]))],
-    [1, node('AveragePool', ['h'], 'p', ints('kernel_shape', [2, 2]), ints('strides', [2, 2]))],
-    [1, node('Conv', ['p', 'v'], 'y')],
-    [2, 'g'],
-    [5, weight('w', [16, 3, 3, 3], 27, 1)],
-    [5, weight('v', [4, 16, 1, 1], 16, 2)],
-    [11, info('x', 1, ['N', 3, 32, 32])],
-    [12, info('y', 1, ['N', 4, 16, 16])],
-  );
-  const model = message([1, 8], [7, graph], [8, message([1, ''], [2, 17])]);
+    attributeProto({ name, ints: values, type: 7 });
+  const graph = graphProto({
+    node: [
+      node('Conv', ['x', 'w'], 'h', ints('pads', [1, 1, 1, 1])),
+      node('AveragePool', ['h'], 'p', ints('kernel_shape', [2, 2]), ints('strides', [2, 2])),
+      node('Conv', ['p', 'v'], 'y'),
+    ],
+    name: 'g',
+    initializer: [weight('w', [16, 3, 3, 3], 27, 1), weight('v', [4, 16, 1, 1], 16, 2)],
+    input: info('x', 1, ['N', 3, 32, 32]),
+    output: info('y', 1, ['N', 4, 16, 16]),
+  });
+  const model = modelProto({ graph, opsetImport: opsetId(17) });
   const feeds = {
     x: new Tensor('float32', new Float32Array(8 * 3072), [8, 3, 32, 32]),
     target: new Tensor('float32', new Float32Array(8192), [8, 4, 16, 16]),
@@ -593,18 +603,14 @@ test('sizes that the model leaves open become numbers when they are fed, and oth
   ];
   for (const [nodes, fed, wanted] of rows) {
     const modelOf = (/** @type {(string | number)[]} */ dims) =>
-      message(
-        [1, 8],
-        [8, message([1, ''], [2, 17])],
-        [
-          7,
-          message(
-            ...nodes.map((n) => [1, n]),
-            [11, info('x', FLOAT, dims)],
-            [12, info('y', FLOAT, ['a', 'b', 'c', 'd'])],
-          ),
-        ],
-      );
+      modelProto({
+        opsetImport: opsetId(17),
+        graph: graphProto({
+          node: nodes,
+          input: info('x', FLOAT, dims),
+          output: info('y', FLOAT, ['a', 'b', 'c', 'd']),
+        }),
+      });
     const session = await InferenceSession.create(modelOf(open), { worker: false });
     for (const [i, dims] of fed.entries()) {
       const x = new Tensor(

@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
 import { generateArtifacts, Tensor, TrainingSession } from '../../../js/index.js';
-import { onnxFile } from '../../bench/models/onnx_file.js';
+import { onnxFile } from '../../support/onnx-file.js';
 import { batchUnit } from '../../support/recipe.js';
 import { REPRODUCIBLE } from '../../support/engines.js';
 

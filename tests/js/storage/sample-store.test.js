@@ -8,7 +8,7 @@ import path from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import { IDBFactory, IDBKeyRange } from 'fake-indexeddb';
 import { generateArtifacts, SampleStore, Tensor, TrainingSession } from '../../../js/index.js';
-import { info, message, node, tensor } from '../../bench/models/onnx_file.js';
+import { graphProto, info, modelProto, node, opsetId, tensor } from '../../support/onnx-file.js';
 
 const row = (...values) => new Tensor('float32', Float32Array.from(values), [1, values.length]);
 const sample = (label, ...values) => ({ inputs: { x: row(...values) }, label });
@@ -21,20 +21,16 @@ const refused = (work, code, message) =>
 
 /** x (N, 2) ─ MatMul ─▶ scores (N, 2) */
 const model = () =>
-  message(
-    [1, 8],
-    [
-      7,
-      message(
-        [1, node('MatMul', ['x', 'w'], 'scores')],
-        [2, 'g'],
-        [5, tensor('w', { type: 'float32', dims: [2, 2], data: Float32Array.of(0.1, -0.2, 0.3, 0.4) })],
-        [11, info('x', 1, ['N', 2])],
-        [12, info('scores', 1, ['N', 2])],
-      ),
-    ],
-    [8, message([1, ''], [2, 17])],
-  );
+  modelProto({
+    graph: graphProto({
+      node: node('MatMul', ['x', 'w'], 'scores'),
+      name: 'g',
+      initializer: tensor('w', { type: 'float32', dims: [2, 2], data: Float32Array.of(0.1, -0.2, 0.3, 0.4) }),
+      input: info('x', 1, ['N', 2]),
+      output: info('scores', 1, ['N', 2]),
+    }),
+    opsetImport: opsetId(17),
+  });
 
 /** @param {(options?: object) => Promise<SampleStore>} open */
 function behaves(open) {

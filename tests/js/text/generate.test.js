@@ -7,7 +7,7 @@ import { test } from 'node:test';
 import { generate, generateArtifacts, InferenceSession, packText, Tensor, TrainingSession } from '../../../js/index.js';
 import { padded } from '../../../js/text/generate.js';
 import { probabilities } from '../../../js/text/sampling.js';
-import { attribute, info, message, node, tensor } from '../../bench/models/onnx_file.js';
+import { attribute, graphProto, info, modelProto, node, opsetId, tensor } from '../../support/onnx-file.js';
 import { HERE, root } from '../../support/engines.js';
 
 const golden = JSON.parse(readFileSync(join(root, 'tests/golden/data/generate.json'), 'utf8'));
@@ -244,21 +244,16 @@ const LETTERS = 7;
 const TABLE = Float32Array.from({ length: LETTERS * LETTERS }, (_, i) => Math.sin(3 * i * i + 1));
 /** Which letter follows which: tokens (N, `length`) of int32 ─ Gather ─▶ scores, and what `more` makes of them. */
 const letters = (length, ...more) =>
-  message(
-    [1, 8],
-    [8, message([1, ''], [2, 17])],
-    [
-      7,
-      message(
-        [1, node('Gather', ['table', 'tokens'], 'scores')],
-        ...more.map((one) => [1, one]),
-        [2, 'letters'],
-        [5, tensor('table', { type: 'float32', dims: [LETTERS, LETTERS], data: TABLE })],
-        [11, info('tokens', 6, ['N', length])],
-        [12, info(more.length ? 'y' : 'scores', 1, ['N', length, LETTERS])],
-      ),
-    ],
-  );
+  modelProto({
+    opsetImport: opsetId(17),
+    graph: graphProto({
+      node: [node('Gather', ['table', 'tokens'], 'scores'), ...more],
+      name: 'letters',
+      initializer: tensor('table', { type: 'float32', dims: [LETTERS, LETTERS], data: TABLE }),
+      input: info('tokens', 6, ['N', length]),
+      output: info(more.length ? 'y' : 'scores', 1, ['N', length, LETTERS]),
+    }),
+  });
 const rowOf = (id) => TABLE.slice(id * LETTERS, (id + 1) * LETTERS);
 const bestOf = (row) => row.indexOf(Math.max(...row));
 

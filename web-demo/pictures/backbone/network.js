@@ -2,7 +2,7 @@
 // convolution while it is trained, and without in the file that a page loads.
 
 import { Graph } from '../../../tests/bench/models/graph.js';
-import { onnxFile, TYPES } from '../../../tests/bench/models/onnx_file.js';
+import { onnxFile, TYPES } from '../../../tests/support/onnx-file.js';
 import { SIDE } from '../views.js';
 
 /** Channels, expansion, stride of each block. */

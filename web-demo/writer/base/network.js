@@ -1,7 +1,7 @@
 // The base's network: a GPT-2 (Radford et al. 2019) with tied embeddings, for texts of any length up to POSITIONS.
 
 import { Graph } from '../../../tests/bench/models/graph.js';
-import { onnxFile } from '../../../tests/bench/models/onnx_file.js';
+import { onnxFile } from '../../../tests/support/onnx-file.js';
 
 export const POSITIONS = 128;
 export const VOCABULARY = 2048;
