@@ -70,7 +70,9 @@ async function fetchWasm(url) {
     if (isNode && url.protocol === 'file:') return await (await nodeModule('fs/promises')).readFile(url);
     const response = await fetch(url, { credentials: 'same-origin' });
     if (!response.ok) throw new Error(`HTTP ${response.status}`);
-    const isWasm = response.headers.get('content-type')?.startsWith('application/wasm');
+    const type = response.headers.get('content-type');
+    if (type?.startsWith('text/html')) throw new Error('a page of HTML came: is the file on the server?');
+    const isWasm = type?.startsWith('application/wasm');
     const streams = isWasm && globalThis.WebAssembly?.compileStreaming;
     return streams ? response : await response.arrayBuffer();
   } catch (error) {
