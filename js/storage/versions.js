@@ -140,7 +140,8 @@ export async function openBackend({ database, directory }, usual) {
   for (const [key, value] of Object.entries({ database, directory }))
     if (value !== undefined && (typeof value !== 'string' || !value))
       throw invalid(`${key} must be a string, not ${nameOf(value)}`);
-  const [browser, node] = [hasDatabases(), globalThis.process?.versions?.node];
+  const browser = explained('IndexedDB could not be opened', hasDatabases); // its getter may throw
+  const node = globalThis.process?.versions?.node;
   if (browser && directory === undefined) return await openDatabase(database ?? usual.database);
   if (browser && !node) throw unfit('a directory is for Node; in a browser give a database');
   if (database !== undefined || !node) throw unfit('there is no IndexedDB here');
