@@ -30,7 +30,7 @@ const BUILD = [
 ];
 const C_TESTS = { title: 'C tests', command: ['npm', 'run', '-s', 'test:c'] };
 const BROWSERS = { title: 'browsers, two test files at a time', command: testsIn(2, 'tests/browser') };
-/** These tests measure time, so nothing else runs meanwhile. */
+/** These tests measure time, so one runs at a time. */
 const TIMED = { title: 'browsers, tests that measure time', command: testsIn(1, 'tests/browser/timed') };
 const FUZZ_BUILDS = [
   { title: 'fuzz targets of 64 bits, build', command: fuzz('--build') },
@@ -52,10 +52,8 @@ const failures = [];
 runMain(async () => {
   const { values } = optionsOf();
   if (values.help) return void process.stdout.write(HELP);
-  if (!values.browsers) await prepare();
-  if (values.browsers) await run(BROWSERS);
+  if (values.browsers) await testBrowsers();
   else await testAll(values.fuzz);
-  await run(TIMED);
   if (values.fuzz) for (const phase of FUZZ) await run(phase);
   report();
 });
@@ -79,10 +77,16 @@ async function prepare() {
 
 /** @param {boolean | undefined} isFuzzed */
 async function testAll(isFuzzed) {
+  await prepare();
   await run({ title: 'JavaScript tests', command: ['npm', 'run', '-s', 'test:js'] });
   // Browsers wait often: what only computes takes the rest of the processors.
   const beside = [C_TESTS, ...(isFuzzed ? FUZZ_BUILDS : [])];
-  await Promise.all([run(BROWSERS), runBeside(beside)]);
+  await Promise.all([testBrowsers(), runBeside(beside)]);
+}
+
+async function testBrowsers() {
+  await run(BROWSERS);
+  await run(TIMED);
 }
 
 /** Runs a phase, which prints as it goes on. @param {Phase} phase @returns {Promise<boolean>} whether it succeeded */
