@@ -33,6 +33,11 @@ set_property(SOURCE "${CMAKE_SOURCE_DIR}/wasm/abi.c" APPEND PROPERTY
   COMPILE_DEFINITIONS "TRAINLET_CALLS=\"${kept_dir}/calls.h\"")
 file(STRINGS "${kept_dir}/differentiates" differentiates)
 if(NOT differentiates)
-  target_compile_definitions(trainlet PRIVATE TRAINLET_NO_GRADIENTS)
+  set_property(SOURCE ${operator_files} APPEND PROPERTY COMPILE_DEFINITIONS TRAINLET_NO_GRADIENTS)
 endif()
-target_compile_definitions(trainlet PRIVATE "TRAINLET_PARTS=\"${kept_dir}/parts.h\"")
+foreach(source ${engine_sources}) # the others are compiled as in any build, and need not be again for another list
+  file(STRINGS "${source}" uses_parts REGEX "^#include \"(.*/)?part\\.h\"")
+  if(uses_parts)
+    set_property(SOURCE "${source}" APPEND PROPERTY COMPILE_DEFINITIONS "TRAINLET_PARTS=\"${kept_dir}/parts.h\"")
+  endif()
+endforeach()
