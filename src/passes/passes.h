@@ -48,7 +48,7 @@ Status pass_attention(Graph *g);
 /* MatMul + Add becomes Gemm. */
 Status pass_bias(Graph *g);
 /* Products read constant and frozen weights of 8 or 16 bits as they are. */
-Status pass_narrow(Graph *g);
+Status pass_weight_only(Graph *g);
 /* Relu or Clip after Gemm or Conv becomes FusedGemm or FusedConv. */
 Status pass_activation(Graph *g);
 /* A product adds to the accumulator of its gradient; not for graphs whose accumulators overwrite. */

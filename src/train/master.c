@@ -6,10 +6,10 @@
 #include "ops/ops.h"
 #include "train/computed.h"
 
-static bool is_narrow(DType type) { return type == DTYPE_FLOAT16 || type == DTYPE_BFLOAT16; }
+static bool is_half(DType type) { return type == DTYPE_FLOAT16 || type == DTYPE_BFLOAT16; }
 
 bool master_wanted(const Value *v) {
-  return v->kind == VALUE_CONSTANT && v->initializer && !v->shape_constant && is_narrow(v->type) && v->data &&
+  return v->kind == VALUE_CONSTANT && v->initializer && !v->shape_constant && is_half(v->type) && v->data &&
          shape_elements(&v->shape) > 0;
 }
 
@@ -29,10 +29,10 @@ static Status convert(Graph *g, Value *v, DType to) {
 }
 
 /* A BatchNormalization's statistics are what its steps write, so it reads them past the casts. */
-static void read_statistics(Graph *m, const Value *narrow, Value *master) {
+static void read_statistics(Graph *m, const Value *half, Value *master) {
   for (int i = 0; i < m->node_count; i++) {
     Node *n = m->nodes[i];
-    Value *wide = n->op == &op_cast && n->in[0] == narrow ? n->out[0] : NULL;
+    Value *wide = n->op == &op_cast && n->in[0] == half ? n->out[0] : NULL;
     for (int k = i + 1; wide && wide->statistic && k < m->node_count; k++)
       for (int j = 0; j < m->nodes[k]->in_count; j++)
         if (m->nodes[k]->in[j] == wide) m->nodes[k]->in[j] = master;
@@ -42,12 +42,12 @@ static void read_statistics(Graph *m, const Value *narrow, Value *master) {
 Status master_make(Graph *m, Value *v) {
   DType type = v->type;
   TRY(convert(m, v, DTYPE_FLOAT32));
-  Value *narrow = emit_with(m, "Cast", ATTRS(attr_of_int("to", type)), v);
-  const char *name = narrow ? arena_print(m->arena, "%s.%s", v->name, dtype_name(type)) : NULL;
+  Value *half = emit_with(m, "Cast", ATTRS(attr_of_int("to", type)), v);
+  const char *name = half ? arena_print(m->arena, "%s.%s", v->name, dtype_name(type)) : NULL;
   if (!name) return error_memory(m->error, "for weights of another type");
-  TRY(graph_rename(m, narrow, name));
-  computed_read_instead(m, v, narrow);
-  return read_statistics(m, narrow, v), STATUS_OK;
+  TRY(graph_rename(m, half, name));
+  computed_read_instead(m, v, half);
+  return read_statistics(m, half, v), STATUS_OK;
 }
 
 static bool is_of_master(const Node *n) {
@@ -55,7 +55,7 @@ static bool is_of_master(const Node *n) {
   if (!v || v->kind != VALUE_CONSTANT || !v->initializer || v->type != DTYPE_FLOAT32) return false;
   size_t length = strlen(v->name);
   const char *name = n->out[0]->name;
-  return is_narrow(n->out[0]->type) && strncmp(name, v->name, length) == 0 && name[length] == '.' &&
+  return is_half(n->out[0]->type) && strncmp(name, v->name, length) == 0 && name[length] == '.' &&
          strcmp(name + length + 1, dtype_name(n->out[0]->type)) == 0;
 }
 

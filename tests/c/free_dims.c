@@ -198,7 +198,7 @@ static bool is_wanted(const char *name, int count, char **names) {
 }
 
 /* Passes make it, of graphs that have numbers. */
-static bool is_of_bound_graphs(const Op *op) { return op == &op_narrow_mat_mul; }
+static bool is_of_bound_graphs(const Op *op) { return op == &op_weight_only_mat_mul; }
 
 int main(int argc, char **argv) {
   for (int i = 0; op_at(i); i++)

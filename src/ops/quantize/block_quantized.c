@@ -34,23 +34,23 @@ Status block_quantized_infer(Node *n) {
   return STATUS_OK;
 }
 
-bool block_quantized_narrow(const Node *n, Narrow *w) {
+bool block_quantized_weight_only(const Node *n, WeightOnly *w) {
   const BlockQuantized *p = n->params;
   bool bytes = p->bits == 8;
-  *w = (Narrow){.kind = bytes ? NARROW_8 : NARROW_4,
-                .dots = true,
-                .columns = p->rows,
-                .depth = p->depth,
-                .block = p->block,
-                .data = n->in[1]->data,
-                .scales = in_f32(n, 2),
-                .scale_column = p->blocks,
-                .scale_block = 1,
-                .points = has_in(n, 3) ? n->in[3]->data : NULL,
-                .point_column = bytes ? p->blocks : p->blocks + p->blocks % 2,
-                .point_block = 1,
-                .point = bytes ? 0 : 8,
-                .flip = bytes ? 0x80 : 0};
+  *w = (WeightOnly){.kind = bytes ? WEIGHT_ONLY_8 : WEIGHT_ONLY_4,
+                    .dots = true,
+                    .columns = p->rows,
+                    .depth = p->depth,
+                    .block = p->block,
+                    .data = n->in[1]->data,
+                    .scales = in_f32(n, 2),
+                    .scale_column = p->blocks,
+                    .scale_block = 1,
+                    .points = has_in(n, 3) ? n->in[3]->data : NULL,
+                    .point_column = bytes ? p->blocks : p->blocks + p->blocks % 2,
+                    .point_block = 1,
+                    .point = bytes ? 0 : 8,
+                    .flip = bytes ? 0x80 : 0};
   return p->bits != 2 && p->block * p->blocks == p->depth && !(has_in(n, 3) && n->in[3]->type == DTYPE_FLOAT32);
 }
 
@@ -88,13 +88,13 @@ static void fill(const void *side, size_t column, size_t count, size_t from, siz
 
 Gemm block_quantized_gemm(const Node *n, bool turned) {
   const BlockQuantized *p = n->params;
-  Narrow w;
+  WeightOnly w;
   size_t columns = turned ? p->depth : p->rows, depth = turned ? p->rows : p->depth;
   return (Gemm){.rows = shape_span(&n->in[0]->shape, 0, n->in[0]->shape.rank - 1),
                 .columns = columns,
                 .depth = depth,
                 .a = gemm_a(in_f32(n, 0), depth, false),
-                .fill_b = block_quantized_narrow(n, &w) ? narrow_fill : fill,
+                .fill_b = block_quantized_weight_only(n, &w) ? weight_only_fill : fill,
                 .alpha = 1,
                 .beta = 1,
                 .d_column_stride = true,
@@ -104,11 +104,11 @@ Gemm block_quantized_gemm(const Node *n, bool turned) {
 
 void block_quantized_run(const Node *n, bool turned, const float *bias) {
   Gemm g = block_quantized_gemm(n, turned);
-  Narrow w;
+  WeightOnly w;
   Side side = {n, turned};
-  block_quantized_narrow(n, &w);
+  block_quantized_weight_only(n, &w);
   w.turned = turned;
-  g.filled_b = g.fill_b == narrow_fill ? (const void *)&w : &side;
+  g.filled_b = g.fill_b == weight_only_fill ? (const void *)&w : &side;
   g.d = bias;
   gemm_run(&g, n->scratch);
 }

@@ -6,7 +6,7 @@
 #pragma once
 #include "graph/op.h"
 #include "kernels/gemm.h"
-#include "kernels/narrow.h"
+#include "kernels/weight_only.h"
 
 typedef struct BlockQuantized {
   size_t rows, depth, block, blocks; /* rows × depth numbers, `block` of them to a scale */
@@ -16,7 +16,7 @@ typedef struct BlockQuantized {
 /* Checks inputs 1 … 3 (B, scales, zero points) against the attributes K, N, bits and block_size; fills n->params. */
 Status block_quantized_infer(Node *n);
 /* The matrix; false where its zero points are floats, its numbers of 2 bits, or its last blocks not full. */
-bool block_quantized_narrow(const Node *n, Narrow *w);
+bool block_quantized_weight_only(const Node *n, WeightOnly *w);
 
 /* Rows of input 0 times Wᵀ, or `turned` times W, a panel at a time; without bias. */
 Gemm block_quantized_gemm(const Node *n, bool turned);

@@ -7,8 +7,8 @@
 static size_t lines_of(const Node *n) { return shape_span(&n->in[0]->shape, 0, n->in[0]->shape.rank - 1); }
 
 /* True if few rows are multiplied by the quantized numbers directly. */
-static bool is_narrow(const Node *n, Narrow *w) {
-  return lines_of(n) <= NARROW_ROWS && block_quantized_narrow(n, w) && narrow_fits(w);
+static bool is_weight_only(const Node *n, WeightOnly *w) {
+  return lines_of(n) <= WEIGHT_ONLY_ROWS && block_quantized_weight_only(n, w) && weight_only_fits(w);
 }
 
 static Status mat_mul_n_bits_infer(Node *n) {
@@ -25,10 +25,10 @@ static Status mat_mul_n_bits_infer(Node *n) {
     return node_invalid(n, "the bias must have %zu numbers", p->rows);
   *last = (Dim)p->rows;
   TRY(node_output(n, 0, DTYPE_FLOAT32, &y));
-  Narrow narrow;
+  WeightOnly weight;
   if (!node_is_concrete(n)) return STATUS_OK;
-  if (is_narrow(n, &narrow))
-    return narrow_bytes(&narrow, lines_of(n), &n->scratch_bytes) ? STATUS_OK : STATUS_OUT_OF_MEMORY;
+  if (is_weight_only(n, &weight))
+    return weight_only_bytes(&weight, lines_of(n), &n->scratch_bytes) ? STATUS_OK : STATUS_OUT_OF_MEMORY;
   Gemm g = block_quantized_gemm(n, false);
   n->scratch_bytes = gemm_bytes(&g);
   return STATUS_OK;
@@ -36,8 +36,8 @@ static Status mat_mul_n_bits_infer(Node *n) {
 
 static void mat_mul_n_bits_run(const Node *n) {
   const float *bias = has_in(n, 5) ? in_f32(n, 5) : NULL;
-  Narrow narrow;
-  if (is_narrow(n, &narrow)) narrow_run(&narrow, lines_of(n), in_f32(n, 0), bias, out_f32(n, 0), n->scratch);
+  WeightOnly weight;
+  if (is_weight_only(n, &weight)) weight_only_run(&weight, lines_of(n), in_f32(n, 0), bias, out_f32(n, 0), n->scratch);
   else block_quantized_run(n, false, bias);
 }
 

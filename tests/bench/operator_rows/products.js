@@ -77,7 +77,7 @@ const narrow = (rows, transB) => (n) => {
   const wide = { type: 'float32', dims: w.dims, data: Float32Array.from(w.data, (v) => v * 0.015625) };
   const x = floats([rows, depth]);
   return [
-    'com.trainlet.NarrowMatMul',
+    'com.trainlet.WeightOnlyMatMul',
     [x, constant(w), scalar(0.015625)],
     { transB },
     { flops: 2 * rows * n, peer: ['Gemm', [x, constant(wide)], { transB }], agree: 2e-3 },
@@ -180,9 +180,9 @@ export const PRODUCTS = {
   'com.microsoft.MatMulNBits, 4 bits, 8 rows': inBits(4, 8),
   'com.microsoft.MatMulNBits, 4 bits, 64 rows': (n) => inBits(4, 64)(Math.min(n, 2 ** 20)),
   'com.microsoft.MatMulNBits, 8 bits, 1 row': inBits(8, 1),
-  'com.trainlet.NarrowMatMul, 1 row': narrow(1, 0),
-  'com.trainlet.NarrowMatMul, 8 rows': narrow(8, 0),
-  'com.trainlet.NarrowMatMul, 1 row, transposed': narrow(1, 1),
+  'com.trainlet.WeightOnlyMatMul, 1 row': narrow(1, 0),
+  'com.trainlet.WeightOnlyMatMul, 8 rows': narrow(8, 0),
+  'com.trainlet.WeightOnlyMatMul, 1 row, transposed': narrow(1, 1),
   QLinearMatMul: (n) => {
     const wide = Math.min(512, width(n));
     return [

@@ -21,7 +21,7 @@ UNKNOWN = {
     "PassThrough": "no arithmetic",
 }
 UNKNOWN.update(dict.fromkeys(("FakeQuant", "MatMulNBitsGrad", "QGemm", "DynamicQuantizeLSTM"), "tests/js/operators/quantization.test.js"))
-UNKNOWN["NarrowMatMul"] = "tests/js/operators/narrow-weights.test.js"
+UNKNOWN["WeightOnlyMatMul"] = "tests/js/operators/weight-only.test.js"
 UNKNOWN.update({"Bernoulli": "other random numbers", "Multinomial": "other random numbers"})
 UNKNOWN.update(dict.fromkeys("""CastLike SpaceToDepth MeanVarianceNormalization LpNormalization GlobalLpPool LpPool GroupNormalization DynamicQuantizeLinear QuantizeLinear DequantizeLinear Scatter EyeLike Compress NonZero BitwiseAnd BitwiseOr BitwiseXor BitwiseNot BitShift Mod HannWindow HammingWindow BlackmanWindow MatMulInteger ConvInteger QLinearMatMul QLinearConv ReduceProd ReverseSequence Xor IsNaN IsInf Shrink ArgMin Hardmax NonMaxSuppression MelWeightMatrix TfIdfVectorizer""".split(), "held by ONNX's own cases (tests/js/operators/onnx-cases.test.js), gradients by differences"))
 # Cases where PyTorch refuses, or means something else than ONNX.

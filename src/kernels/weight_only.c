@@ -1,9 +1,9 @@
-/* Narrow: numbers out of their bits in registers, multiplied at once. */
-#include "kernels/narrow.h"
+/* Weight-only quantized products: numbers out of their bits in registers, multiplied at once. */
+#include "kernels/weight_only.h"
 #include "kernels/gemm_pack.h"
-#include "kernels/narrow_dots.h"
-#include "kernels/narrow_sums.h"
 #include "kernels/number.h"
+#include "kernels/weight_only_dots.h"
+#include "kernels/weight_only_sums.h"
 #include "simd.h"
 #include "size.h"
 #include "threads.h"
@@ -17,16 +17,16 @@ enum {
   STRETCH = 64, /* numbers of each of them that are widened before they are packed */
 };
 
-bool narrow_fits(const Narrow *w) {
+bool weight_only_fits(const WeightOnly *w) {
   if (w->turned) return false;
-  if (!w->dots) return w->kind != NARROW_4 && w->columns >= STEP && w->block > 0;
-  return w->kind == NARROW_HALF ? w->depth % STEP == 0 : narrow_dots_fits(w);
+  if (!w->dots) return w->kind != WEIGHT_ONLY_4 && w->columns >= STEP && w->block > 0;
+  return w->kind == WEIGHT_ONLY_HALF ? w->depth % STEP == 0 : weight_only_dots_fits(w);
 }
 
-bool narrow_bytes(const Narrow *w, size_t rows, size_t *bytes) {
+bool weight_only_bytes(const WeightOnly *w, size_t rows, size_t *bytes) {
   *bytes = 0;
-  if (w->kind == NARROW_HALF) return true;
-  return w->dots ? narrow_dots_bytes(w, rows, bytes) : narrow_sums_bytes(w, rows, bytes);
+  if (w->kind == WEIGHT_ONLY_HALF) return true;
+  return w->dots ? weight_only_dots_bytes(w, rows, bytes) : weight_only_sums_bytes(w, rows, bytes);
 }
 
 /* ---- sixteen numbers ---- */
@@ -41,29 +41,29 @@ static inline f32x4 of_half(i32x4 shifted) {
 }
 
 /* Numbers i … i + 15 of W. */
-static inline Numbers16 halves_at(const Narrow *w, size_t i) {
+static inline Numbers16 halves_at(const WeightOnly *w, size_t i) {
   const uint16_t *halves = w->data;
   i16x8 low = i16x8_load(halves + i), high = i16x8_load(halves + i + 8);
   return (Numbers16){{of_half(i16x8_low_shifted(low)), of_half(i16x8_high_shifted(low)),
                       of_half(i16x8_low_shifted(high)), of_half(i16x8_high_shifted(high))}};
 }
 
-static inline int16_t point_at(const Narrow *w, size_t n, size_t block) {
+static inline int16_t point_at(const WeightOnly *w, size_t n, size_t block) {
   size_t i = n * w->point_column + block * w->point_block;
   if (!w->points) return w->point;
-  return w->kind == NARROW_4 ? w->points[i / 2] >> i % 2 * 4 & 15 : (int8_t)(w->points[i] ^ w->flip);
+  return w->kind == WEIGHT_ONLY_4 ? w->points[i / 2] >> i % 2 * 4 & 15 : (int8_t)(w->points[i] ^ w->flip);
 }
 
-static inline float unit_of(NarrowKind kind) { return kind == NARROW_HALF ? 1 : 0x1p-16f; }
+static inline float unit_of(WeightOnlyKind kind) { return kind == WEIGHT_ONLY_HALF ? 1 : 0x1p-16f; }
 
-static inline float scale_at(const Narrow *w, size_t n, size_t block) {
+static inline float scale_at(const WeightOnly *w, size_t n, size_t block) {
   return w->scales ? w->scales[n * w->scale_column + block * w->scale_block] : w->scale;
 }
 
 /* ---- dots, of float16 ---- */
 
 /* sum[i] = Σk a[i][k] w(k, n) for a constant number of rows, 1 or 2 */
-static inline __attribute__((always_inline)) void dots_of(const int rows, const Narrow *w, const float *a, size_t n,
+static inline __attribute__((always_inline)) void dots_of(const int rows, const WeightOnly *w, const float *a, size_t n,
                                                           float *sum) {
   f32x4 even = f32x4_splat(0), odd = even, next_even = even, next_odd = even;
   const float *next = a + w->depth;
@@ -93,8 +93,8 @@ typedef struct Sums {
 
 /* sum[i][j] += a[i] · w(n + j) of one row of W, whose column n is `at`, for a constant number of rows, 1 or 2. More of
  * W's rows at a time would be more than the processor fetches ahead well. */
-static inline __attribute__((always_inline)) void add_row(const int rows, const Narrow *w, const float *a, size_t at,
-                                                          const Sums *sums) {
+static inline __attribute__((always_inline)) void add_row(const int rows, const WeightOnly *w, const float *a,
+                                                          size_t at, const Sums *sums) {
   f32x4 one = f32x4_splat(a[0]), two = rows > 1 ? f32x4_splat(a[w->depth]) : one;
   float *sum = sums->data, *next = sum + sums->count;
   for (size_t j = 0; j < sums->count; j += STEP) {
@@ -107,7 +107,7 @@ static inline __attribute__((always_inline)) void add_row(const int rows, const 
 }
 
 /* For all rows while the first cache holds this one of W. */
-static void add_rows(const Narrow *w, size_t rows, const float *a, size_t at, Sums sums) {
+static void add_rows(const WeightOnly *w, size_t rows, const float *a, size_t at, Sums sums) {
   for (size_t i = 0; i < rows; i += 2, a += 2 * w->depth, sums.data += 2 * sums.count) {
     if (i + 1 < rows) add_row(2, w, a, at, &sums);
     else add_row(1, w, a, at, &sums);
@@ -117,7 +117,7 @@ static void add_rows(const Narrow *w, size_t rows, const float *a, size_t at, Su
 /* ---- on all threads ---- */
 
 typedef struct Product {
-  const Narrow *w;
+  const WeightOnly *w;
   size_t rows;
   const float *a, *d;
   float *c;
@@ -128,7 +128,7 @@ typedef struct Product {
 
 /* For float16 weights: c += scale · Σ a(k) w(k, n) */
 static void add_halves(const Product *p, size_t n, size_t count, float *c, size_t stride) {
-  const Narrow *w = p->w;
+  const WeightOnly *w = p->w;
   float data[SUMS];
   for (size_t from = 0; from < w->depth;) {
     size_t end = size_min(w->depth, from + DEPTH);
@@ -144,18 +144,18 @@ static void add_halves(const Product *p, size_t n, size_t count, float *c, size_
 
 /* Columns n … n + count, a multiple of STEP, of which c has rows of `stride`. */
 static void add_chunk(const Product *p, size_t n, size_t count, float *c, size_t stride) {
-  const Narrow *w = p->w;
+  const WeightOnly *w = p->w;
   for (size_t i = 0; i < p->rows; i++) {
     if (p->d) memcpy(c + i * stride, p->d + n, count * sizeof(float));
     else memset(c + i * stride, 0, count * sizeof(float));
   }
-  if (w->kind == NARROW_HALF) add_halves(p, n, count, c, stride);
-  else narrow_sums_add(w, p->rows, p->scratch, n, count, c, stride);
+  if (w->kind == WEIGHT_ONLY_HALF) add_halves(p, n, count, c, stride);
+  else weight_only_sums_add(w, p->rows, p->scratch, n, count, c, stride);
 }
 
 /* The last columns are computed with those before them, so that nothing behind W is read. */
 static void add_last(const Product *p, size_t n, size_t end) {
-  float c[NARROW_ROWS * STEP];
+  float c[WEIGHT_ONLY_ROWS * STEP];
   add_chunk(p, end - STEP, STEP, c, STEP);
   for (size_t i = 0; i < p->rows; i++)
     memcpy(p->c + i * p->w->columns + n, c + (i + 1) * STEP - (end - n), (end - n) * sizeof(float));
@@ -175,7 +175,7 @@ static void add_part(void *context, size_t part, int thread) {
 
 static void dot_range(void *context, size_t from, size_t to) {
   const Product *p = context;
-  const Narrow *w = p->w;
+  const WeightOnly *w = p->w;
   for (size_t n = from; n < to; n++)
     for (size_t i = 0; i < p->rows; i += 2) {
       const float *a = p->a + i * w->depth;
@@ -189,13 +189,13 @@ static void dot_range(void *context, size_t from, size_t to) {
 }
 
 /* Four multiplications take about a nanosecond. */
-void narrow_run(const Narrow *w, size_t rows, const float *a, const float *d, float *c, void *scratch) {
+void weight_only_run(const WeightOnly *w, size_t rows, const float *a, const float *d, float *c, void *scratch) {
   if (rows == 0) return;
-  if (w->dots && w->kind != NARROW_HALF) {
-    narrow_dots_run(w, rows, a, d, c, scratch);
+  if (w->dots && w->kind != WEIGHT_ONLY_HALF) {
+    weight_only_dots_run(w, rows, a, d, c, scratch);
     return;
   }
-  if (!w->dots && w->kind != NARROW_HALF) narrow_sums_begin(w, rows, a, scratch);
+  if (!w->dots && w->kind != WEIGHT_ONLY_HALF) weight_only_sums_begin(w, rows, a, scratch);
   Product p = {w, rows, a, d, c, scratch, size_min((size_t)threads_count(), w->columns / PART + 1)};
   if (w->dots) threads_split(w->columns, threads_grain(rows * w->depth / 4 + 1), dot_range, &p);
   else threads_run(p.parts, add_part, &p);
@@ -207,15 +207,15 @@ typedef struct Numbers8 {
   f32x4 low, high;
 } Numbers8;
 
-/* Numbers i … i + 7, i even with NARROW_4; as numbers_at gives them. */
-static inline Numbers8 eight_at(const Narrow *w, size_t i, i16x8 point) {
+/* Numbers i … i + 7, i even with WEIGHT_ONLY_4; as numbers_at gives them. */
+static inline Numbers8 eight_at(const WeightOnly *w, size_t i, i16x8 point) {
   const uint8_t *bytes = w->data;
-  if (w->kind == NARROW_HALF) {
+  if (w->kind == WEIGHT_ONLY_HALF) {
     i16x8 halves = i16x8_load((const uint16_t *)w->data + i);
     return (Numbers8){of_half(i16x8_low_shifted(halves)), of_half(i16x8_high_shifted(halves))};
   }
   i8x16 q;
-  if (w->kind == NARROW_4) {
+  if (w->kind == WEIGHT_ONLY_4) {
     int32_t four;
     memcpy(&four, bytes + i / 2, sizeof four);
     i8x16 pairs = (i8x16)i32x4_splat(four);
@@ -227,15 +227,15 @@ static inline Numbers8 eight_at(const Narrow *w, size_t i, i16x8 point) {
   return (Numbers8){i32x4_to_f32(i16x8_low_shifted(less)), i32x4_to_f32(i16x8_high_shifted(less))};
 }
 
-static float one_at(const Narrow *w, size_t i, int16_t point) {
+static float one_at(const WeightOnly *w, size_t i, int16_t point) {
   const uint8_t *bytes = w->data;
-  if (w->kind == NARROW_HALF) return half_to_float(((const uint16_t *)w->data)[i]);
-  int q = w->kind == NARROW_4 ? bytes[i / 2] >> i % 2 * 4 & 15 : (int8_t)(bytes[i] ^ w->flip);
+  if (w->kind == WEIGHT_ONLY_HALF) return half_to_float(((const uint16_t *)w->data)[i]);
+  int q = w->kind == WEIGHT_ONLY_4 ? bytes[i / 2] >> i % 2 * 4 & 15 : (int8_t)(bytes[i] ^ w->flip);
   return (float)(q - point);
 }
 
 /* Eight numbers of a row of W as it lies in memory, from a place on, all of them in one block. */
-static inline void widen_eight(const Narrow *w, size_t row, size_t place, size_t block, float *to) {
+static inline void widen_eight(const WeightOnly *w, size_t row, size_t place, size_t block, float *to) {
   const float *scales = w->dots || !w->scales ? NULL : w->scales + block * w->scale_block + place;
   const uint8_t *points = w->dots || !w->points ? NULL : w->points + block * w->point_block + place;
   f32x4 unit = f32x4_splat(unit_of(w->kind)), all = scales ? unit : unit * f32x4_splat(scale_at(w, row, block));
@@ -246,20 +246,20 @@ static inline void widen_eight(const Narrow *w, size_t row, size_t place, size_t
   f32x4_store(to + 4, q.high * (scales ? unit * f32x4_load(scales + 4) : all));
 }
 
-static void widen(const Narrow *w, size_t row, size_t place, size_t count, float *to) {
+static void widen(const WeightOnly *w, size_t row, size_t place, size_t count, float *to) {
   size_t start = row * (w->dots ? w->depth : w->columns), step;
   bool blocks = w->block < w->depth;
   for (size_t end = place + count; place < end; place += step, to += step) {
     size_t block = blocks ? (w->dots ? place : row) / w->block : 0, column = w->dots ? row : place;
     bool whole = !w->dots || !blocks || place + PANEL <= (block + 1) * w->block;
-    step = whole && end - place >= PANEL && !(w->kind == NARROW_4 && (start + place) % 2) ? PANEL : 1;
+    step = whole && end - place >= PANEL && !(w->kind == WEIGHT_ONLY_4 && (start + place) % 2) ? PANEL : 1;
     if (step == PANEL) widen_eight(w, row, place, block, to);
     else *to = one_at(w, start + place, point_at(w, column, block)) * scale_at(w, column, block);
   }
 }
 
-void narrow_fill(const void *narrow, size_t column, size_t count, size_t from, size_t depth, float *packed) {
-  const Narrow *w = narrow;
+void weight_only_fill(const void *weight, size_t column, size_t count, size_t from, size_t depth, float *packed) {
+  const WeightOnly *w = weight;
   if (w->dots == w->turned) { /* columns are places in rows of W */
     for (size_t k = 0; k < depth; k++, packed += PANEL) {
       widen(w, from + k, column, count, packed);

@@ -1,13 +1,13 @@
-/* The inputs of NarrowMatMul, for the pass that makes it. */
+/* The inputs of WeightOnlyMatMul, for the pass that makes it. */
 #pragma once
 #include "graph/op.h"
-#include "kernels/narrow.h"
+#include "kernels/weight_only.h"
 
-typedef struct NarrowInputs {
+typedef struct WeightOnlyInputs {
   Value *w, *scale, *point; /* NULL where there is none */
   bool trans_b;
   int64_t axis, block; /* DequantizeLinear's attributes; block 0: no blocks */
-} NarrowInputs;
+} WeightOnlyInputs;
 
 /* True if types and shapes go together, all of them numbers. */
-bool narrow_is_right(const NarrowInputs *in);
+bool weight_only_is_right(const WeightOnlyInputs *in);

@@ -1,6 +1,6 @@
-/* Narrow: few rows times bytes, half bytes and float16 of all layouts, against plain loops in double; panels of them
+/* Weight-only quantized products: few rows times bytes, half bytes and float16 of all layouts, against plain loops in double; panels of them
  * against those of the floats that they stand for. */
-#include "kernels/narrow.h"
+#include "kernels/weight_only.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -16,13 +16,13 @@ static float number_at(size_t i, unsigned salt) { return (float)(bits_at(i, salt
 
 /* A matrix in memory of exactly its size. */
 typedef struct Matrix {
-  Narrow w;
+  WeightOnly w;
   bool is_signed;
   size_t blocks;
 } Matrix;
 
-static size_t bytes_of(const Narrow *w, size_t count) {
-  return w->kind == NARROW_HALF ? 2 * count : w->kind == NARROW_4 ? count / 2 : count;
+static size_t bytes_of(const WeightOnly *w, size_t count) {
+  return w->kind == WEIGHT_ONLY_HALF ? 2 * count : w->kind == WEIGHT_ONLY_4 ? count / 2 : count;
 }
 
 /* Finite float16, subnormal and negative ones too. */
@@ -39,19 +39,19 @@ static uint8_t *filled(size_t bytes, unsigned salt) {
 
 static double number_of(const Matrix *m, const uint8_t *data, size_t i) {
   uint16_t half;
-  if (m->w.kind == NARROW_HALF) return memcpy(&half, data + 2 * i, 2), half_to_float(half);
-  if (m->w.kind == NARROW_4) return data[i / 2] >> i % 2 * 4 & 15;
+  if (m->w.kind == WEIGHT_ONLY_HALF) return memcpy(&half, data + 2 * i, 2), half_to_float(half);
+  if (m->w.kind == WEIGHT_ONLY_4) return data[i / 2] >> i % 2 * 4 & 15;
   return m->is_signed ? (int8_t)data[i] : data[i];
 }
 
 static double weight_of(const Matrix *m, size_t k, size_t n) {
-  const Narrow *w = &m->w;
+  const WeightOnly *w = &m->w;
   size_t block = k / w->block;
   double q = number_of(m, w->data, w->dots ? n * w->depth + k : k * w->columns + n);
   double scale = w->scales ? w->scales[n * w->scale_column + block * w->scale_block] : w->scale;
   double point = w->points ? number_of(m, w->points, n * w->point_column + block * w->point_block)
-                           : w->point + (m->is_signed || w->kind != NARROW_8 ? 0 : 128);
-  if (w->kind == NARROW_HALF) return q * scale;
+                           : w->point + (m->is_signed || w->kind != WEIGHT_ONLY_8 ? 0 : 128);
+  if (w->kind == WEIGHT_ONLY_HALF) return q * scale;
   return (q - point) * scale;
 }
 
@@ -61,14 +61,14 @@ typedef struct Filled {
 } Filled;
 
 static Filled fill(Matrix *m) {
-  Narrow *w = &m->w;
+  WeightOnly *w = &m->w;
   size_t count = w->depth * w->columns, scales = m->blocks * w->columns;
   Filled f = {filled(bytes_of(w, count), 1), filled(scales + w->columns, 2), malloc(scales * sizeof(float))};
   for (size_t i = 0; i < scales; i++) f.scales[i] = 0.01f + number_at(i, 4) / 128;
-  for (size_t i = 0; i < count && w->kind == NARROW_HALF; i++) memcpy(f.data + 2 * i, &(uint16_t){half_at(i)}, 2);
+  for (size_t i = 0; i < count && w->kind == WEIGHT_ONLY_HALF; i++) memcpy(f.data + 2 * i, &(uint16_t){half_at(i)}, 2);
   w->data = f.data;
   w->scale = 0.03f;
-  w->flip = m->is_signed || w->kind != NARROW_8 ? 0 : 0x80;
+  w->flip = m->is_signed || w->kind != WEIGHT_ONLY_8 ? 0 : 0x80;
   if (w->scales) w->scales = f.scales;
   if (w->points) w->points = f.points;
   return f;
@@ -78,7 +78,7 @@ static void drop(Filled f) { free(f.data), free(f.points), free(f.scales); }
 
 /* The product by panels, or that of w's floats, packed ahead so that it is computed by panels too; with w or turned. */
 static float *product_of(const Matrix *m, bool turned, bool wide, size_t rows) {
-  Narrow w = m->w;
+  WeightOnly w = m->w;
   size_t depth = turned ? w.columns : w.depth, columns = turned ? w.depth : w.columns, at = 0;
   float *a = malloc(rows * depth * sizeof *a), *b = malloc(depth * columns * sizeof *b),
         *c = malloc(rows * columns * sizeof *c),
@@ -92,7 +92,7 @@ static float *product_of(const Matrix *m, bool turned, bool wide, size_t rows) {
             .depth = depth,
             .a = gemm_a(a, depth, false),
             .b = gemm_b(b, columns, false),
-            .fill_b = wide ? NULL : narrow_fill,
+            .fill_b = wide ? NULL : weight_only_fill,
             .filled_b = &w,
             .packed_b = wide ? packed : NULL,
             .alpha = 1,
@@ -119,17 +119,17 @@ static void panels_are_right(Matrix *m) {
 }
 
 static void matrix_is_right(Matrix *m, size_t rows, bool with_d) {
-  Narrow *w = &m->w;
+  WeightOnly *w = &m->w;
   Filled f = fill(m);
   float *a = malloc(rows * w->depth * sizeof *a), *c = malloc(rows * w->columns * sizeof *c),
         *d = malloc(w->columns * sizeof *d);
   for (size_t i = 0; i < rows * w->depth; i++) a[i] = number_at(i, 3);
   for (size_t i = 0; i < w->columns; i++) d[i] = number_at(i, 6);
-  check(narrow_fits(w), "it should read %zu × %zu", w->depth, w->columns);
+  check(weight_only_fits(w), "it should read %zu × %zu", w->depth, w->columns);
   size_t bytes;
-  check(narrow_bytes(w, rows, &bytes), "there must be a size");
+  check(weight_only_bytes(w, rows, &bytes), "there must be a size");
   void *scratch = malloc(bytes + !bytes);
-  narrow_run(w, rows, a, with_d ? d : NULL, c, scratch);
+  weight_only_run(w, rows, a, with_d ? d : NULL, c, scratch);
   free(scratch);
   for (size_t i = 0; i < rows; i++)
     for (size_t n = 0; n < w->columns; n++) {
@@ -141,7 +141,7 @@ static void matrix_is_right(Matrix *m, size_t rows, bool with_d) {
         weights += fabs(weight);
       }
       /* A, of which no number is above 1, is rounded to 16 bits, but for float16. */
-      double rounded = w->kind == NARROW_HALF ? 0 : weights / 65534;
+      double rounded = w->kind == WEIGHT_ONLY_HALF ? 0 : weights / 65534;
       double came = c[i * w->columns + n];
       if (!check(fabs(came - sum) <= 1e-6 * size + rounded,
                  "kind %d, dots %d: element %zu %zu of %zu × %zu × %zu is %g, not %g", w->kind, w->dots, i, n, rows,
@@ -164,21 +164,21 @@ static void dots_are_right(const void *argument) {
     for (int kind = 0; kind < 3; kind++)
       for (int form = 0; form < 8; form++) {
         size_t depth = sizes[i][0], columns = sizes[i][1], block = sizes[i][2], blocks = (depth + block - 1) / block;
-        bool half = kind == NARROW_HALF, points = form & 1 && !half, scales = form & 2 && !half;
-        Matrix m = {.is_signed = form & 4 && kind == NARROW_8, .blocks = blocks};
-        m.w = (Narrow){.kind = (NarrowKind)kind,
-                       .dots = true,
-                       .columns = columns,
-                       .depth = depth,
-                       .block = block,
-                       .scales = scales ? &some_scale : NULL,
-                       .scale_column = blocks,
-                       .scale_block = 1,
-                       .points = points ? &some_point : NULL,
-                       .point_column = kind == NARROW_4 ? blocks + blocks % 2 : blocks,
-                       .point_block = 1,
-                       .point = kind == NARROW_4 ? 8 : -3};
-        for (size_t rows = 1; rows <= NARROW_ROWS; rows += rows > 2 ? 5 : 1) matrix_is_right(&m, rows, form & 1);
+        bool half = kind == WEIGHT_ONLY_HALF, points = form & 1 && !half, scales = form & 2 && !half;
+        Matrix m = {.is_signed = form & 4 && kind == WEIGHT_ONLY_8, .blocks = blocks};
+        m.w = (WeightOnly){.kind = (WeightOnlyKind)kind,
+                           .dots = true,
+                           .columns = columns,
+                           .depth = depth,
+                           .block = block,
+                           .scales = scales ? &some_scale : NULL,
+                           .scale_column = blocks,
+                           .scale_block = 1,
+                           .points = points ? &some_point : NULL,
+                           .point_column = kind == WEIGHT_ONLY_4 ? blocks + blocks % 2 : blocks,
+                           .point_block = 1,
+                           .point = kind == WEIGHT_ONLY_4 ? 8 : -3};
+        for (size_t rows = 1; rows <= WEIGHT_ONLY_ROWS; rows += rows > 2 ? 5 : 1) matrix_is_right(&m, rows, form & 1);
         panels_are_right(&m);
       }
 }
@@ -187,23 +187,23 @@ static void dots_are_right(const void *argument) {
 static void sums_are_right(const void *argument) {
   static const size_t sizes[][3] = {{1, 16, 1}, {7, 17, 7}, {33, 31, 8}, {40, 1100, 13}, {5, 4200, 5}, {300, 50, 300}};
   for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++)
-    for (int kind = NARROW_8; kind < 3; kind++)
+    for (int kind = WEIGHT_ONLY_8; kind < 3; kind++)
       for (int form = 0; form < 8; form++) {
         size_t depth = sizes[i][0], columns = sizes[i][1], block = sizes[i][2], blocks = (depth + block - 1) / block;
-        bool half = kind == NARROW_HALF, points = form & 1 && !half, scales = form & 2 && !half;
+        bool half = kind == WEIGHT_ONLY_HALF, points = form & 1 && !half, scales = form & 2 && !half;
         Matrix m = {.is_signed = form & 4 && !half, .blocks = blocks};
-        m.w = (Narrow){.kind = (NarrowKind)kind,
-                       .columns = columns,
-                       .depth = depth,
-                       .block = block,
-                       .scales = scales ? &some_scale : NULL,
-                       .scale_column = 1,
-                       .scale_block = columns,
-                       .points = points ? &some_point : NULL,
-                       .point_column = 1,
-                       .point_block = columns,
-                       .point = 5};
-        for (size_t rows = 1; rows <= NARROW_ROWS; rows += rows > 2 ? 5 : 1) matrix_is_right(&m, rows, form & 1);
+        m.w = (WeightOnly){.kind = (WeightOnlyKind)kind,
+                           .columns = columns,
+                           .depth = depth,
+                           .block = block,
+                           .scales = scales ? &some_scale : NULL,
+                           .scale_column = 1,
+                           .scale_block = columns,
+                           .points = points ? &some_point : NULL,
+                           .point_column = 1,
+                           .point_block = columns,
+                           .point = 5};
+        for (size_t rows = 1; rows <= WEIGHT_ONLY_ROWS; rows += rows > 2 ? 5 : 1) matrix_is_right(&m, rows, form & 1);
         panels_are_right(&m);
       }
 }
@@ -215,33 +215,33 @@ static void odd_panels_are_right(const void *argument) {
     for (int kind = 0; kind < 3; kind++)
       for (int form = 0; form < 4; form++) {
         size_t depth = sizes[i][0], columns = sizes[i][1], block = sizes[i][2], blocks = (depth + block - 1) / block;
-        bool dots = form & 1, points = form & 2 && kind == NARROW_8, full = depth % block == 0 && depth % 2 == 0;
-        if (kind == NARROW_4 && (!dots || !full)) continue;
-        Matrix m = {.is_signed = form & 2 && kind == NARROW_8, .blocks = blocks};
-        m.w = (Narrow){.kind = (NarrowKind)kind,
-                       .dots = dots,
-                       .columns = columns,
-                       .depth = depth,
-                       .block = block,
-                       .scales = &some_scale,
-                       .scale_column = dots ? blocks : 1,
-                       .scale_block = dots ? 1 : columns,
-                       .points = points ? &some_point : NULL,
-                       .point_column = dots ? blocks : 1,
-                       .point_block = dots ? 1 : columns,
-                       .point = kind == NARROW_4 ? 8 : -3};
+        bool dots = form & 1, points = form & 2 && kind == WEIGHT_ONLY_8, full = depth % block == 0 && depth % 2 == 0;
+        if (kind == WEIGHT_ONLY_4 && (!dots || !full)) continue;
+        Matrix m = {.is_signed = form & 2 && kind == WEIGHT_ONLY_8, .blocks = blocks};
+        m.w = (WeightOnly){.kind = (WeightOnlyKind)kind,
+                           .dots = dots,
+                           .columns = columns,
+                           .depth = depth,
+                           .block = block,
+                           .scales = &some_scale,
+                           .scale_column = dots ? blocks : 1,
+                           .scale_block = dots ? 1 : columns,
+                           .points = points ? &some_point : NULL,
+                           .point_column = dots ? blocks : 1,
+                           .point_block = dots ? 1 : columns,
+                           .point = kind == WEIGHT_ONLY_4 ? 8 : -3};
         panels_are_right(&m);
       }
 }
 
 static void others_are_refused(const void *argument) {
-  Narrow odd = {.kind = NARROW_8, .dots = true, .columns = 8, .depth = 40, .block = 40},
-         blocks = {.kind = NARROW_8, .dots = true, .columns = 8, .depth = 96, .block = 48},
-         halves = {.kind = NARROW_HALF, .dots = true, .columns = 8, .depth = 40, .block = 40},
-         thin = {.kind = NARROW_8, .columns = 15, .depth = 32, .block = 32},
-         nibbles = {.kind = NARROW_4, .columns = 32, .depth = 32, .block = 32};
-  check(!narrow_fits(&odd) && !narrow_fits(&blocks) && !narrow_fits(&halves) && !narrow_fits(&thin) &&
-            !narrow_fits(&nibbles),
+  WeightOnly odd = {.kind = WEIGHT_ONLY_8, .dots = true, .columns = 8, .depth = 40, .block = 40},
+             blocks = {.kind = WEIGHT_ONLY_8, .dots = true, .columns = 8, .depth = 96, .block = 48},
+             halves = {.kind = WEIGHT_ONLY_HALF, .dots = true, .columns = 8, .depth = 40, .block = 40},
+             thin = {.kind = WEIGHT_ONLY_8, .columns = 15, .depth = 32, .block = 32},
+             nibbles = {.kind = WEIGHT_ONLY_4, .columns = 32, .depth = 32, .block = 32};
+  check(!weight_only_fits(&odd) && !weight_only_fits(&blocks) && !weight_only_fits(&halves) &&
+            !weight_only_fits(&thin) && !weight_only_fits(&nibbles),
         "sizes that are not read were taken");
 }
 

@@ -1,22 +1,22 @@
-/* Narrow sums: two rows of W at a time, whose bytes are put beside each other, so that one instruction multiplies and
+/* Sums of rows: two rows of W at a time, whose bytes are put beside each other, so that one instruction multiplies and
  * adds eight.
  *
  *   a(k)  a(k + 1)  ·  q(k, n)      q(k, n + 1)     …   each sum n adds up a unit of k's, exact in 32 bits:
  *                      q(k + 1, n)  q(k + 1, n + 1) …   c(n) += unit · scale(n) · (sum(n) - point(n) · Σ a(k))
  */
-#include "kernels/narrow_sums.h"
+#include "kernels/weight_only_sums.h"
 
 #include "arena.h"
-#include "kernels/narrow_dots.h"
+#include "kernels/weight_only_dots.h"
 #include "simd.h"
 #include "size.h"
 
 enum {
-  UNIT = NARROW_UNIT, /* k's at most: fewer at the end of a block of W */
-  STEP = 16,          /* columns at a time */
-  SUMS = 4096,        /* on the stack */
-  ROWS = 4,           /* rows of W at a time: each sum is loaded and stored so many times less often */
-  NEAR = 2048,        /* columns: rows that are fetched must lie behind each other, and stay in the first cache */
+  UNIT = WEIGHT_ONLY_UNIT, /* k's at most: fewer at the end of a block of W */
+  STEP = 16,               /* columns at a time */
+  SUMS = 4096,             /* on the stack */
+  ROWS = 4,                /* rows of W at a time: each sum is loaded and stored so many times less often */
+  NEAR = 2048,             /* columns: rows that are fetched must lie behind each other, and stay in the first cache */
 };
 
 /* UNIT numbers of a row of A. */
@@ -26,26 +26,26 @@ typedef struct Unit {
   int32_t sum;
 } Unit;
 
-static size_t units_of(const Narrow *w) {
+static size_t units_of(const WeightOnly *w) {
   return ceil_div(w->depth, w->block) * ceil_div(size_min(w->block, w->depth), UNIT);
 }
 
 /* The number of k's in the unit that begins at k. */
-static size_t unit_length(const Narrow *w, size_t k) {
+static size_t unit_length(const WeightOnly *w, size_t k) {
   return size_min(UNIT, size_min(w->block - k % w->block, w->depth - k));
 }
 
-bool narrow_sums_bytes(const Narrow *w, size_t rows, size_t *bytes) {
+bool weight_only_sums_bytes(const WeightOnly *w, size_t rows, size_t *bytes) {
   return size_multiply(rows, units_of(w), bytes) && size_multiply(*bytes, sizeof(Unit), bytes);
 }
 
-void narrow_sums_begin(const Narrow *w, size_t rows, const float *a, void *scratch) {
+void weight_only_sums_begin(const WeightOnly *w, size_t rows, const float *a, void *scratch) {
   for (size_t row = 0; row < rows; row++, a += w->depth) {
     Unit *unit = (Unit *)scratch + row * units_of(w);
     for (size_t k = 0, length; k < w->depth; k += length, unit++) {
       float part[UNIT] = {0};
       memcpy(part, a + k, (length = unit_length(w, k)) * sizeof *part);
-      unit->scale = narrow_whole(part, 1, unit->numbers, &unit->sum);
+      unit->scale = weight_only_whole(part, 1, unit->numbers, &unit->sum);
     }
   }
 }
@@ -83,7 +83,8 @@ static inline __attribute__((always_inline)) void add_rows(bool all, const int16
 
 /* ROWS rows of W from `at` on, a part of the columns after the other; with each one of the next ROWS rows is fetched.
  */
-static void add_parts(const Narrow *w, const int16_t *a, const uint8_t *at, bool fetches, size_t count, int32_t *sum) {
+static void add_parts(const WeightOnly *w, const int16_t *a, const uint8_t *at, bool fetches, size_t count,
+                      int32_t *sum) {
   size_t part = ceil_div(count, ROWS * STEP) * STEP, step = fetches ? ROWS * STEP : 0;
   const uint8_t *ahead = fetches ? at + ROWS * w->columns : at;
   for (size_t n = 0; n < count; n += part, ahead += step ? w->columns : 0)
@@ -93,8 +94,8 @@ static void add_parts(const Narrow *w, const int16_t *a, const uint8_t *at, bool
 
 /* A unit's sums of all rows, whose units are `units` apart; W's rows are multiplied while the first cache holds them.
  */
-static void add_unit(const Narrow *w, size_t rows, const Unit *unit, size_t units, size_t from, size_t n, size_t length,
-                     size_t count, int32_t *sum) {
+static void add_unit(const WeightOnly *w, size_t rows, const Unit *unit, size_t units, size_t from, size_t n,
+                     size_t length, size_t count, int32_t *sum) {
   const uint8_t *at = (const uint8_t *)w->data + from * w->columns + n;
   for (size_t k = 0, step; k < length; k += step, at += step * w->columns) {
     step = length - k >= ROWS ? ROWS : size_min(2, length - k);
@@ -109,7 +110,7 @@ static void add_unit(const Narrow *w, size_t rows, const Unit *unit, size_t unit
 }
 
 /* c += unit · scale · (sum - point · Σ a) */
-static void put_unit(const Narrow *w, const Unit *unit, size_t n, size_t block, size_t count, const int32_t *sum,
+static void put_unit(const WeightOnly *w, const Unit *unit, size_t n, size_t block, size_t count, const int32_t *sum,
                      float *c) {
   const float *scales = w->scales ? w->scales + n + block * w->scale_block : NULL;
   const uint8_t *points = w->points ? w->points + n + block * w->point_block : NULL;
@@ -127,8 +128,8 @@ static void put_unit(const Narrow *w, const Unit *unit, size_t n, size_t block, 
   }
 }
 
-void narrow_sums_add(const Narrow *w, size_t rows, const void *scratch, size_t n, size_t count, float *c,
-                     size_t stride) {
+void weight_only_sums_add(const WeightOnly *w, size_t rows, const void *scratch, size_t n, size_t count, float *c,
+                          size_t stride) {
   const Unit *unit = scratch;
   size_t units = units_of(w);
   int32_t sum[SUMS];

@@ -1,15 +1,15 @@
-/* Narrow dots: A in whole numbers of 16 bits, of which one instruction multiplies and adds eight.
+/* Dot products: A in whole numbers of 16 bits, of which one instruction multiplies and adds eight.
  *
  *   a(k) = whole(k) · unit,  unit = max |a| / 32767 of 32 numbers: apart by 2^-16 of the largest at most
  *   Σ a(k) · (q(k) - point) · scale = unit · scale · (Σ whole(k) q(k) - point · Σ whole(k)),  exact in 32 bits
  */
-#include "kernels/narrow_dots.h"
+#include "kernels/weight_only_dots.h"
 
 #include "arena.h"
 #include "simd.h"
 #include "threads.h"
 
-enum { UNIT = NARROW_UNIT, MOST = INT16_MAX, ONE_BLOCK = 31 };
+enum { UNIT = WEIGHT_ONLY_UNIT, MOST = INT16_MAX, ONE_BLOCK = 31 };
 
 /* UNIT numbers of a row of A. */
 typedef struct Unit {
@@ -19,7 +19,7 @@ typedef struct Unit {
 } Unit;
 
 typedef struct Product {
-  const Narrow *w;
+  const WeightOnly *w;
   size_t rows;
   const float *d;
   float *c;
@@ -28,18 +28,18 @@ typedef struct Product {
 
 static bool is_power(size_t n) { return (n & (n - 1)) == 0; }
 
-bool narrow_dots_fits(const Narrow *w) {
+bool weight_only_dots_fits(const WeightOnly *w) {
   bool blocks = w->block >= w->depth || (w->block % UNIT == 0 && is_power(w->block));
-  return w->dots && !w->turned && w->kind != NARROW_HALF && w->depth % UNIT == 0 && w->block > 0 && blocks;
+  return w->dots && !w->turned && w->kind != WEIGHT_ONLY_HALF && w->depth % UNIT == 0 && w->block > 0 && blocks;
 }
 
-bool narrow_dots_bytes(const Narrow *w, size_t rows, size_t *bytes) {
+bool weight_only_dots_bytes(const WeightOnly *w, size_t rows, size_t *bytes) {
   return size_multiply(rows, w->depth / UNIT, bytes) && size_multiply(*bytes, sizeof(Unit), bytes);
 }
 
 /* ---- A in whole numbers ---- */
 
-float narrow_whole(const float *a, size_t apart, int16_t *numbers, int32_t *sum) {
+float weight_only_whole(const float *a, size_t apart, int16_t *numbers, int32_t *sum) {
   f32x4 most = f32x4_splat(0), nothing = most;
   i32x4 sums = i32x4_splat(0);
   for (size_t k = 0; k < UNIT; k += 4) {
@@ -58,9 +58,9 @@ float narrow_whole(const float *a, size_t apart, int16_t *numbers, int32_t *sum)
   return scale + f32x4_sum(nothing);
 }
 
-static void put_unit(const Narrow *w, const float *a, Unit *to) {
+static void put_unit(const WeightOnly *w, const float *a, Unit *to) {
   int32_t sum;
-  f32x4_store(to->scale, f32x4_splat(narrow_whole(a, w->kind == NARROW_4 ? 8 : 1, to->numbers, &sum)));
+  f32x4_store(to->scale, f32x4_splat(weight_only_whole(a, w->kind == WEIGHT_ONLY_4 ? 8 : 1, to->numbers, &sum)));
   i32x4_store(to->sum, (i32x4){w->points ? sum : sum * w->point, 0, 0, 0});
 }
 
@@ -90,23 +90,23 @@ typedef struct Column {
   size_t point; /* the place of its first */
 } Column;
 
-static Column column_at(const Narrow *w, size_t n) {
-  size_t line = w->kind == NARROW_4 ? w->depth / 2 : w->depth;
+static Column column_at(const WeightOnly *w, size_t n) {
+  size_t line = w->kind == WEIGHT_ONLY_4 ? w->depth / 2 : w->depth;
   return (Column){(const uint8_t *)w->data + n * line, w->scales ? w->scales + n * w->scale_column : &w->scale,
                   n * w->point_column};
 }
 
 /* Units to a block, as a power of 2. */
-static size_t shift_of(const Narrow *w) {
+static size_t shift_of(const WeightOnly *w) {
   return w->block < w->depth ? (size_t)__builtin_ctzl(w->block / UNIT) : ONE_BLOCK;
 }
 
-static inline __attribute__((always_inline)) int point_at(bool nibbles, const Narrow *w, size_t i) {
+static inline __attribute__((always_inline)) int point_at(bool nibbles, const WeightOnly *w, size_t i) {
   return nibbles ? w->points[i / 2] >> i % 2 * 4 & 15 : (int8_t)(w->points[i] ^ w->flip);
 }
 
 /* total + what a unit of A adds to a column, in block `block` of it. */
-static inline __attribute__((always_inline)) f32x4 unit_added(bool nibbles, bool points, const Narrow *w, Column c,
+static inline __attribute__((always_inline)) f32x4 unit_added(bool nibbles, bool points, const WeightOnly *w, Column c,
                                                               size_t block, float scale, const Unit *a, Numbers numbers,
                                                               f32x4 total) {
   i32x4 less = i32x4_load(a->sum);
@@ -123,7 +123,7 @@ typedef struct Ahead {
 } Ahead;
 
 /* Dot products of one row with two columns that share its numbers, for constant `nibbles` and `points`. */
-static inline __attribute__((always_inline)) void dots_of(bool nibbles, bool points, const Narrow *w, const Unit *a,
+static inline __attribute__((always_inline)) void dots_of(bool nibbles, bool points, const WeightOnly *w, const Unit *a,
                                                           Column one, Column two, Ahead ahead, float *to) {
   size_t shift = shift_of(w), scale_shift = w->scales ? shift : ONE_BLOCK;
   size_t step = nibbles ? UNIT / 2 : UNIT, count = w->depth / UNIT;
@@ -142,8 +142,8 @@ static inline __attribute__((always_inline)) void dots_of(bool nibbles, bool poi
 
 static void dot_range(void *context, size_t from, size_t to) {
   const Product *p = context;
-  const Narrow *w = p->w;
-  bool nibbles = w->kind == NARROW_4;
+  const WeightOnly *w = p->w;
+  bool nibbles = w->kind == WEIGHT_ONLY_4;
   for (size_t n = from; n < to; n += 2) {
     bool pair = n + 1 < to;
     Column one = column_at(w, n), two = column_at(w, n + pair);
@@ -163,7 +163,7 @@ static void dot_range(void *context, size_t from, size_t to) {
 }
 
 /* Eight multiplications take about a nanosecond. */
-void narrow_dots_run(const Narrow *w, size_t rows, const float *a, const float *d, float *c, void *scratch) {
+void weight_only_dots_run(const WeightOnly *w, size_t rows, const float *a, const float *d, float *c, void *scratch) {
   Product p = {.w = w, .rows = rows, .d = d, .c = c, .a = scratch};
   for (size_t i = 0; i < rows * (w->depth / UNIT); i++) put_unit(w, a + i * UNIT, p.a + i);
   threads_split(w->columns, threads_grain(rows * w->depth / 8 + 1), dot_range, &p);
