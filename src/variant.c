@@ -3,11 +3,11 @@
 
 uint32_t variants_seen;
 
-const char *variant_name(int way) {
+const char *variant_name(int variant) {
   static const char *const names[] = {
-#define VARIANT(way, name) name,
+#define VARIANT(variant, name) name,
 #include "variant.def"
 #undef VARIANT
   };
-  return names[way];
+  return names[variant];
 }

@@ -4,20 +4,20 @@
 #include <stdint.h>
 
 typedef enum Variant {
-#define VARIANT(way, name) VARIANT_##way,
+#define VARIANT(variant, name) VARIANT_##variant,
 #include "variant.def"
 #undef VARIANT
   VARIANT_COUNT
 } Variant;
 
 extern uint32_t variants_seen; /* bits of those that were taken since the program began */
-const char *variant_name(int way);
+const char *variant_name(int variant);
 
 /* Any thread may call it. */
-static inline void variant_see(Variant way) {
+static inline void variant_see(Variant variant) {
 #ifdef __wasm__ /* only the pool has atomics there, and who asks has one thread */
-  variants_seen |= (uint32_t)1 << way;
+  variants_seen |= (uint32_t)1 << variant;
 #else
-  __atomic_fetch_or(&variants_seen, (uint32_t)1 << way, __ATOMIC_RELAXED);
+  __atomic_fetch_or(&variants_seen, (uint32_t)1 << variant, __ATOMIC_RELAXED);
 #endif
 }

@@ -38,8 +38,8 @@ function entriesOf({ modules, others }, session) {
     return pairOf(module).map((parameter, i) => ({ key: keys[i], parameter, turned: false }));
   });
   const rest = others.map(({ name, parameter, turned }) => ({ key: keyOf(name, adapted), parameter, turned }));
-  const told = new Set([...entries, ...rest].map(({ parameter }) => parameter));
-  const heads = session.parameters.filter(({ name, trainable }) => trainable && !told.has(name));
+  const named = new Set([...entries, ...rest].map(({ parameter }) => parameter));
+  const heads = session.parameters.filter(({ name, trainable }) => trainable && !named.has(name));
   return [...entries, ...rest, ...heads.map(({ name }) => ({ key: name, parameter: name, turned: false }))];
 }
 
@@ -48,7 +48,7 @@ const keyOf = (name, adapted) =>
   name.replace(/\./g, (dot, /** @type {number} */ at) => (adapted.has(name.slice(0, at)) ? `.base_layer${dot}` : dot));
 
 /** The adapted module that it is within. @param {string} name @param {Set<string>} adapted */
-const holderOf = (name, adapted) => [...adapted].find((one) => name.startsWith(`${one}.`));
+const holderOf = (name, adapted) => [...adapted].find((module) => name.startsWith(`${module}.`));
 
 /** @param {Floats} matrix @returns {Floats} */
 function transposed({ dims: [rows, columns], data }) {
@@ -106,7 +106,7 @@ function checkHalves(tensors) {
  * @param {TrainingSession} session @param {Lora} lora @param {ExportAdapterOptions} options
  */
 async function onnxAdapterOf(session, lora, { type, prefix, baseModel }) {
-  if ([type, prefix, baseModel].some((one) => one !== undefined))
+  if ([type, prefix, baseModel].some((option) => option !== undefined))
     throw invalid("exportAdapter: type, prefix and baseModel are not for the format 'onnx'");
   const matrices = new Set(matricesOf(lora).map(({ parameter }) => parameter));
   const other = entriesOf(lora, session).find(({ parameter }) => !matrices.has(parameter));
@@ -131,7 +131,9 @@ function configOf(lora, prefix, baseModel) {
   const name = (/** @type {Module} */ module) => module.name.slice(prefix.length);
   const adapted = adaptedIn(lora);
   const others = (/** @type {'r' | 'alpha'} */ key, /** @type {number} */ usual) =>
-    Object.fromEntries(modules.filter((one) => one[key] !== usual).map((one) => [`${name(one)}`, one[key]]));
+    Object.fromEntries(
+      modules.filter((module) => module[key] !== usual).map((module) => [`${name(module)}`, module[key]]),
+    );
   return {
     peft_type: 'LORA',
     base_model_name_or_path: baseModel,
@@ -140,7 +142,7 @@ function configOf(lora, prefix, baseModel) {
     r,
     lora_alpha: alpha,
     lora_dropout: dropout,
-    target_modules: modules.filter((one) => !holderOf(one.name, adapted)).map(name),
+    target_modules: modules.filter((module) => !holderOf(module.name, adapted)).map(name),
     exclude_modules: null,
     use_rslora: rsLora,
     use_dora: false,
@@ -229,7 +231,7 @@ export async function useAdapter(session, { ask, info, lora, position: positionO
   const use = ask('tell', ['use_adapter', typeof adapter === 'string' ? adapter : 0]);
   await Promise.all([use, ...written(session, values)]);
   await ask('dropGrad', undefined);
-  position.standing = undefined; // left by a fit that was cut short, with another adapter
+  position.saved = undefined; // left by a fit that was cut short, with another adapter
   session.adapters = frozen({ names: session.adapters.names, active });
 }
 
@@ -260,7 +262,7 @@ export function lending(session, { ask, info }, adapter) {
 export async function deleteAdapter(session, { ask }, name) {
   await ask('tell', ['delete_adapter', nameIn('deleteAdapter', name)]);
   const { names, active } = session.adapters;
-  session.adapters = frozen({ names: names.filter((one) => one !== name), active });
+  session.adapters = frozen({ names: names.filter((other) => other !== name), active });
 }
 
 /**
@@ -309,7 +311,7 @@ function parsed(bytes) {
     const config = JSON.parse(new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(bytes));
     if (config && typeof config === 'object' && !Array.isArray(config)) return config;
   } catch {
-    // told below
+    // refused below
   }
   throw new TrainletError('source-unreadable', `${CONFIG}: it is no JSON object`);
 }
@@ -402,14 +404,14 @@ function matched(entries, tensors, session) {
   /** @type {Map<string, Floats>} */
   const values = new Map();
   const used = new Set();
-  const dims = new Map(session.parameters.map((one) => [one.name, one.dims]));
+  const dims = new Map(session.parameters.map((parameter) => [parameter.name, parameter.dims]));
   for (const { key, parameter, turned } of entries) {
-    const exact = keys.find((one) => bare(one) === key);
-    const near = exact ? [exact] : keys.filter((one) => isEnd(bare(one), key) || isEnd(key, bare(one)));
+    const exact = keys.find((other) => bare(other) === key);
+    const near = exact ? [exact] : keys.filter((other) => isEnd(bare(other), key) || isEnd(key, bare(other)));
     if (near.length !== 1)
       throw invalid(
         near.length
-          ? `loadAdapter: '${key}' may be ${near.map((one) => `'${one}'`).join(' or ')}`
+          ? `loadAdapter: '${key}' may be ${near.map((other) => `'${other}'`).join(' or ')}`
           : `loadAdapter: the file has no '${key}'; it has ${listed(keys)}`,
       );
     used.add(near[0]);
@@ -420,7 +422,7 @@ function matched(entries, tensors, session) {
       throw invalid(`loadAdapter: '${near[0]}' is [${value.dims}], and '${parameter}' is [${wanted}]`);
     values.set(parameter, value);
   }
-  const left = keys.filter((one) => !used.has(one));
+  const left = keys.filter((key) => !used.has(key));
   if (left.length) throw invalid(`loadAdapter: no module here takes ${listed(left)}`);
   return values;
 }

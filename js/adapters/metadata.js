@@ -26,8 +26,8 @@ const is = (wanted, holds) => (value, path) => {
 /** @param {Check} check @returns {Check} */
 const list = (check) => (value, path) => {
   is('a list', Array.isArray)(value, path);
-  value.forEach((/** @type {unknown} */ one, /** @type {number} */ i) => {
-    check(one, `${path}[${i}]`);
+  value.forEach((/** @type {unknown} */ item, /** @type {number} */ i) => {
+    check(item, `${path}[${i}]`);
   });
 };
 
@@ -76,7 +76,7 @@ export function loraIn(where, metadata, parameters) {
   if (!metadata) throw invalid(`${where}: the session has no adapter: make its artifacts with the option lora`);
   const lora = parsed(metadata);
   checkLora(lora, 'it');
-  const dims = new Map(parameters.map((one) => [one.name, one.dims]));
+  const dims = new Map(parameters.map((parameter) => [parameter.name, parameter.dims]));
   for (const module of lora.modules) {
     const [a, b] = pairOf(module).map((name) => dims.get(name));
     if (a?.[0] !== module.r || b?.[1] !== module.r)

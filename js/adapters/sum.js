@@ -37,10 +37,10 @@ function orthogonal(columns) {
     const left = column.slice();
     const row = new Float64Array(columns.length);
     for (let again = 0; again < 2; again++)
-      q.forEach((one, k) => {
-        const part = dot(one, left);
+      q.forEach((column, k) => {
+        const part = dot(column, left);
         row[k] += part;
-        addTo(left, -part, one);
+        addTo(left, -part, column);
       });
     const size = Math.sqrt(dot(left, left));
     const isNew = size > 1e-12 * Math.sqrt(dot(column, column));

@@ -37,12 +37,12 @@ function feedsOf({ inputs }, dims) {
   const odd = Object.keys(dims ?? {}).find((name) => !names.includes(name));
   if (odd !== undefined) throw invalid(`planMemory: dims: there is no input '${odd}', there are ${names.join(', ')}`);
   const zeros = inputs.map(({ name, type }) => {
-    const own = dims?.[name];
-    const are = Array.isArray(own) && own.every((d) => Number.isSafeInteger(d) && d >= 0);
+    const shape = dims?.[name];
+    const are = Array.isArray(shape) && shape.every((d) => Number.isSafeInteger(d) && d >= 0);
     if (!are) throw invalid(`planMemory: dims['${name}'] must be an array of whole numbers, as [1, 128]`);
     const Zeros = /** @type {any} */ (ARRAYS[/** @type {keyof typeof ARRAYS} */ (type)]);
     if (!Zeros) throw invalid(`planMemory: input '${name}' is of type ${type}, of which nothing can be planned`);
-    const taken = { type, data: /** @type {TypedArray} */ (new Zeros(sizeOf(own))), dims: own };
+    const taken = { type, data: /** @type {TypedArray} */ (new Zeros(sizeOf(shape))), dims: shape };
     return /** @type {[string, Taken<TypedArray>]} */ ([name, taken]);
   });
   return pack(zeros);

@@ -12,7 +12,7 @@ let followsAwaits = false;
 })();
 
 /** The call site: an Error costs microseconds, so it is made only if stacks do not follow awaits. */
-export const placeOfCall = () => (followsAwaits ? undefined : new Error());
+export const callSite = () => (followsAwaits ? undefined : new Error());
 
 /**
  * The error of what a worker did, as one of the place that asked for it: there the caller's code is on the stack.

@@ -27,7 +27,7 @@ function owned(value) {
   readable(value);
   if (typeof value !== 'object' || value === null) return value;
   if (![null, Object.prototype].includes(Object.getPrototypeOf(value))) return value;
-  return Object.fromEntries(Object.entries(value).map(([key, one]) => [key, readable(one)]));
+  return Object.fromEntries(Object.entries(value).map(([key, option]) => [key, readable(option)]));
 }
 
 /** Throws for what no message could name. @param {any} value */
@@ -35,7 +35,7 @@ function readable(value) {
   if (typeof value === 'symbol') throw new TypeError('a symbol is none');
   if (typeof value !== 'object' || value === null) return value;
   void value.constructor;
-  if (Array.isArray(value)) for (const one of value) if (typeof one === 'object') Object.values(one ?? {});
+  if (Array.isArray(value)) for (const item of value) if (typeof item === 'object') Object.values(item ?? {});
   return Object.getPrototypeOf(value) === null ? { ...value } : value;
 }
 

@@ -234,7 +234,8 @@ function spend(work) {
 }
 
 /** @param {string} letter */
-const casesOf = (letter) => [letter, letter.toLowerCase(), letter.toUpperCase()].filter((one) => [...one].length === 1);
+const casesOf = (letter) =>
+  [letter, letter.toLowerCase(), letter.toUpperCase()].filter((form) => [...form].length === 1);
 
 /**
  * @param {Part} part @param {number} least @param {number} most @param {(state: State) => number} add
@@ -277,11 +278,11 @@ function memory(place) {
  */
 function reach({ states, work }, reached, first, text, at) {
   const open = [first];
-  for (let one = open.pop(); one !== undefined; one = open.pop()) {
+  for (let index = open.pop(); index !== undefined; index = open.pop()) {
     spend(work);
-    if (reached.has(one)) continue;
-    reached.add(one);
-    const state = states[one];
+    if (reached.has(index)) continue;
+    reached.add(index);
+    const state = states[index];
     if ('split' in state) open.push(...state.split);
     else if ('place' in state && state.place(text, at)) open.push(state.next);
   }
@@ -298,8 +299,8 @@ function runs(automaton, text, at, whole) {
   for (; now.size && (whole ? at < text.length : !now.has(0)) && at < text.length; at++) {
     /** @type {Set<number>} */
     const after = new Set();
-    for (const one of now) {
-      const state = automaton.states[one];
+    for (const index of now) {
+      const state = automaton.states[index];
       if ('test' in state && state.test(text[at])) reach(automaton, after, state.next, text, at + 1);
     }
     now = after;

@@ -207,19 +207,22 @@ export function bind(feeds, inputs) {
 function checkFeed(input, value) {
   const { name, type, dims, sequence, map } = input;
   const what = `input '${name}'`;
-  const one = (/** @type {string} */ title, /** @type {unknown} */ given) => {
-    const tensor = check(title, given);
+  const checkItem = (/** @type {string} */ title, /** @type {unknown} */ item) => {
+    const tensor = check(title, item);
     if (!map && (tensor.type === 'string') !== (type === 'string'))
       throw bad(`${title} wants ${type}, ${tensor.type} came`);
     return tensor;
   };
-  if (sequence && Array.isArray(value)) return value.map((item, i) => one(`${what}, item ${i}`, item));
+  if (sequence && Array.isArray(value)) return value.map((item, i) => checkItem(`${what}, item ${i}`, item));
   if (sequence) throw bad(`${what} is a sequence: it must be an array of tensors`);
   if (Array.isArray(value)) throw bad(`${what} must be a tensor, not an array: new Tensor('${type}', elements, dims)`);
   if (ArrayBuffer.isView(value))
     throw bad(`${what} must be a tensor, not ${nameOf(value)}: new Tensor(elements, dims)`);
   const isOne = !dims.length && typeof value !== 'object';
-  const tensor = one(what, isOne ? { type, data: convert(/** @type {DataType} */ (type), [value]), dims } : value);
+  const tensor = checkItem(
+    what,
+    isOne ? { type, data: convert(/** @type {DataType} */ (type), [value]), dims } : value,
+  );
   return takesIndices(input) ? indicesOf(what, /** @type {Taken<TypedArray>} */ (tensor), input) : tensor;
 }
 

@@ -3,19 +3,19 @@
 /**
  * Waits for a listener, or for the signal: a listener may never settle.
  * @template T
- * @param {T | Promise<T>} given
+ * @param {T | Promise<T>} promise
  * @param {AbortSignal} [signal]
  * @returns {Promise<T | undefined>}
  */
-export async function unlessAborted(given, signal) {
-  if (!signal || typeof (/** @type {any} */ (given)?.then) !== 'function') return await given;
+export async function unlessAborted(promise, signal) {
+  if (!signal || typeof (/** @type {any} */ (promise)?.then) !== 'function') return await promise;
   const listening = new AbortController();
   const aborted = new Promise((resolve) => {
     signal.addEventListener('abort', () => resolve(undefined), { signal: listening.signal });
     if (signal.aborted) resolve(undefined);
   });
   try {
-    return await Promise.race([given, aborted]);
+    return await Promise.race([promise, aborted]);
   } finally {
     listening.abort();
   }

@@ -37,16 +37,16 @@ async function configAt(file) {
 /** @param {string} text */
 function optionsIn(text) {
   /** @type {Record<string, string[]>} */
-  const given = {};
+  const settings = {};
   let key = '';
   for (const part of text.split(',')) {
     const [, name, value] = /^([a-zA-Z-]+)=(.+)$/.exec(part) ?? [undefined, key, part];
     if (!name || !value)
       throw new UsageError(`--lora must be KEY=VALUE, joined by commas, as r=8,targets=q_proj,v_proj, not '${text}'`);
     key = name.replace(/-(.)/g, (_, letter) => letter.toUpperCase());
-    given[key] = [...(given[key] ?? []), value];
+    settings[key] = [...(settings[key] ?? []), value];
   }
-  return Object.fromEntries(Object.entries(given).map(([name, values]) => [name, settingOf(name, values)]));
+  return Object.fromEntries(Object.entries(settings).map(([name, values]) => [name, settingOf(name, values)]));
 }
 
 /** @param {string} name @param {string[]} values */

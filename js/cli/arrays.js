@@ -54,9 +54,9 @@ export function mnistFolder() {
  * @returns {Promise<Arrays>}
  */
 export async function readArrays(spec, part, wanted, options = {}) {
-  const given = wanted.filter(({ sampleWeight }) => !sampleWeight); // fit and evaluate feed that one
-  const isLabel = labelsAmong(given);
-  const ordered = [...given.filter((value) => !isLabel(value)), ...given.filter(isLabel)];
+  const inputs = wanted.filter(({ sampleWeight }) => !sampleWeight); // fit and evaluate feed that one
+  const isLabel = labelsAmong(inputs);
+  const ordered = [...inputs.filter((value) => !isLabel(value)), ...inputs.filter(isLabel)];
   const found = await readColumns(spec, part, ordered, options);
   const made = ordered.map((input) => {
     const { from, raw } = found[input.name];

@@ -167,8 +167,8 @@ export async function artifacts(place, values) {
   if (ortFormat && format === 'compact') throw new UsageError('--ort-format: a compact file has no such models');
   if (format === 'compact') return await compact(place, out, values);
   await checkPlaces(Object.values({ ...ortFilesIn(out), ...artifactsIn(out) }).reverse(), force);
-  const made = await makeAsTold(place, values);
-  const inOrtFormat = ortFormat && (await makeAsTold(place, values, true));
+  const made = await makeFromOptions(place, values);
+  const inOrtFormat = ortFormat && (await makeFromOptions(place, values, true));
   const checkpointState = format === 'ort' ? made.checkpointState : await ownCheckpoint(made);
   await writeArtifacts(out, { ...made, checkpointState }, force, inOrtFormat);
   say(`${out}: ${checkpointState.length.toLocaleString('en')} bytes of checkpoint`);
@@ -183,7 +183,7 @@ async function plan(model, values) {
       return [name, shape.split('x').map(Number)];
     }),
   );
-  const options = { ...(await optionsAsTold(values)), ...(await modelOptionsIn(model, values)), dims };
+  const options = { ...(await artifactOptionsIn(values)), ...(await modelOptionsIn(model, values)), dims };
   const { stateBytes, arenaBytes, peakBytes } = await planMemory(model, options);
   const [state, arena, peak] = [stateBytes, arenaBytes, peakBytes].map((bytes) => bytes.toLocaleString('en'));
   say(`memory            state ${state}, arena ${arena}, peak ${peak} bytes`);
@@ -194,7 +194,7 @@ async function compact(place, out, values) {
   const old = checkpointBeside(out);
   await checkPlaces([out, old], values.force);
   const training = await trainingAt(place);
-  const made = training ? asItIs(place, training, values) : await makeAsTold(place, values);
+  const made = training ? asItIs(place, training, values) : await makeFromOptions(place, values);
   const bytes = await compactArtifacts(made, { weights: weightsIn(values).type });
   await writeWhole([{ file: out, bytes }], { overwrite: values.force });
   await rm(old, { force: true });
@@ -203,9 +203,9 @@ async function compact(place, out, values) {
 
 /** @param {string} place @param {Training} training @param {Values} values */
 function asItIs(place, { artifacts }, values) {
-  const given = [...OF_MODEL, ...ALSO_OF_MODEL].find((name) => values[name] !== undefined);
+  const option = [...OF_MODEL, ...ALSO_OF_MODEL].find((name) => values[name] !== undefined);
   if (weightsIn(values).files) throw new UsageError(`--weights: what is trained in ${place} has its own`);
-  if (given) throw new UsageError(`--${given}: what is trained in ${place} is taken as it is`);
+  if (option) throw new UsageError(`--${option}: what is trained in ${place} is taken as it is`);
   return artifacts;
 }
 
@@ -221,9 +221,9 @@ async function ownCheckpoint(made) {
 
 /** Files of weights, and how a compact file keeps its own. @param {Values} values */
 function weightsIn({ weights = [] }) {
-  const isFile = (/** @type {string} */ one) => /\.(safetensors|json)$/i.test(one);
+  const isFile = (/** @type {string} */ source) => /\.(safetensors|json)$/i.test(source);
   const files = weights.filter(isFile);
-  const type = weights.find((/** @type {string} */ one) => !isFile(one));
+  const type = weights.find((/** @type {string} */ weight) => !isFile(weight));
   return { files: files.length > 1 ? files : files[0], type };
 }
 
@@ -231,11 +231,11 @@ const OF_CROSS_ENTROPY = ['ignore-index', 'label-smoothing'];
 
 /** @param {Values} values @returns {LossType | LossOptions | undefined} */
 function lossIn({ loss, ...values }) {
-  const given = OF_CROSS_ENTROPY.find((name) => values[name] !== undefined);
+  const option = OF_CROSS_ENTROPY.find((name) => values[name] !== undefined);
   const sampleWeights = values['sample-weights'];
-  if (given && loss !== 'cross-entropy') throw new UsageError(`--${given}: it is for --loss cross-entropy`);
+  if (option && loss !== 'cross-entropy') throw new UsageError(`--${option}: it is for --loss cross-entropy`);
   if (sampleWeights && !loss) throw new UsageError('--sample-weights: it is for a --loss');
-  if (!given && !sampleWeights) return loss;
+  if (!option && !sampleWeights) return loss;
   const ignored = values['ignore-index'];
   return {
     type: loss,
@@ -264,13 +264,13 @@ function headIn({ head, 'head-at': at, 'head-hidden': hidden }) {
 }
 
 /** @param {string} model @param {Values} values @param {boolean} [ortFormat] */
-async function makeAsTold(model, values, ortFormat) {
-  const options = { ...(await optionsAsTold(values)), ortFormat };
+async function makeFromOptions(model, values, ortFormat) {
+  const options = { ...(await artifactOptionsIn(values)), ortFormat };
   return await makeArtifacts(model, options, await modelOptionsIn(model, values));
 }
 
 /** @param {Values} values @returns {Promise<ArtifactOptions>} */
-async function optionsAsTold(values) {
+async function artifactOptionsIn(values) {
   const loss = lossIn(values);
   const { batch, nominal, untie, train: requiresGrad, freeze: frozen, output: additionalOutputs } = values;
   const batchNorm = values['batch-norm'];

@@ -71,10 +71,10 @@ function describeNodes({ nodes, peak }, stepMs) {
   const longestFirst = (/** @type {{ ms: number }} */ a, /** @type {{ ms: number }} */ b) => b.ms - a.ms;
   const groups = [...new Set(nodes.map(({ op }) => op))]
     .map((op) => {
-      const of = nodes.filter((node) => node.op === op);
+      const same = nodes.filter((node) => node.op === op);
       return {
-        ...row(`${op} (${of.length})`, of),
-        rows: of.map((node) => row(`  ${node.name}`, [node])).sort(longestFirst),
+        ...row(`${op} (${same.length})`, same),
+        rows: same.map((node) => row(`  ${node.name}`, [node])).sort(longestFirst),
       };
     })
     .sort(longestFirst);

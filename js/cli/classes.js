@@ -6,7 +6,7 @@ import { say } from './terminal.js';
 /** @import { Raw } from './npy.js' */
 
 /** Classes that a line names at most. */
-const TOLD_MOST = 100;
+const LISTED_MOST = 100;
 
 /**
  * The index of each name: as --classes says, else in the order of the alphabet; said in a line.
@@ -28,10 +28,10 @@ export function indicesOf(where, names, options) {
   const data = Int32Array.from(names, (name) => /** @type {number} */ (places.get(name)));
   const counts = new Uint32Array(classes.length);
   for (const index of data) counts[index]++;
-  const told = classes.slice(0, TOLD_MOST).map((name, i) => `${i} ${name} (${counts[i]})`);
-  const more = classes.length > TOLD_MOST ? ` and ${classes.length - TOLD_MOST} more` : '';
+  const listed = classes.slice(0, LISTED_MOST).map((name, i) => `${i} ${name} (${counts[i]})`);
+  const more = classes.length > LISTED_MOST ? ` and ${classes.length - LISTED_MOST} more` : '';
   say(
-    `${where}: ${names.length.toLocaleString('en')} examples of ${classes.length} classes: ${told.join(', ')}${more}`,
+    `${where}: ${names.length.toLocaleString('en')} examples of ${classes.length} classes: ${listed.join(', ')}${more}`,
   );
   return { type: 'int32', dims: [names.length], data };
 }

@@ -236,7 +236,8 @@ async function inspect(place, values) {
   const [training, passes] = [await trainingAt(place), passesIn(values)];
   if (values.loss && (training || !values.train)) throw new UsageError('--loss: it is for --train of a model');
   const options = { ...passes, ...(await modelOptionsIn(place, values)) };
-  if (training) return await withSession(training.artifacts, (one) => inspectTraining(one, batch, values), options);
+  if (training)
+    return await withSession(training.artifacts, (session) => inspectTraining(session, batch, values), options);
   const checkpoint = await describeCheckpoint(place, options);
   if (checkpoint) return checkpoint.forEach(say);
   if (!values.train) return await inspectModel(place, options, batch, values);
@@ -342,7 +343,7 @@ const augmentIn = ({ augment, layout }) => augment && { steps: augment.split(','
 /** @param {Values} values @returns {FitOptions['classWeight']} */
 function classWeightIn({ 'class-weight': text }) {
   if (text === undefined || text === 'balanced') return text;
-  return text.split(',').map((/** @type {string} */ one) => number('class-weight', one, { least: 0 }));
+  return text.split(',').map((/** @type {string} */ weight) => number('class-weight', weight, { least: 0 }));
 }
 
 /**
@@ -432,10 +433,10 @@ async function evaluate(place, values) {
   const { artifacts } = await neededTraining(place);
   await withSession(artifacts, async (session) => {
     const data = await readSet(spec, 'test', session, values, reading);
-    const told = await session.evaluate(data, { batchSize, metrics: values.metrics?.split(',') });
+    const results = await session.evaluate(data, { batchSize, metrics: values.metrics?.split(',') });
     const isArray = (/** @type {[string, unknown]} */ [, value]) => Array.isArray(value);
-    say(describe(Object.fromEntries(Object.entries(told).filter((each) => !isArray(each)))));
-    for (const [name, value] of Object.entries(told).filter(isArray)) say(`${name} ${JSON.stringify(value)}`);
+    say(describe(Object.fromEntries(Object.entries(results).filter((each) => !isArray(each)))));
+    for (const [name, value] of Object.entries(results).filter(isArray)) say(`${name} ${JSON.stringify(value)}`);
   });
 }
 

@@ -45,8 +45,8 @@ export async function runExtend(place, values) {
   try {
     warn(session.warnings);
     const classes = reading.classes ?? session.classNames ?? undefined;
-    const of = { ...reading, classes: classes && [...classes, ...add] };
-    const examples = spec && examplesOf(await readArrays(spec, 'train', session.trainingInputs.map(unbound), of));
+    const reader = { ...reading, classes: classes && [...classes, ...add] };
+    const examples = spec && examplesOf(await readArrays(spec, 'train', session.trainingInputs.map(unbound), reader));
     const made = await session.extendOutput(output, add, { classes, examples });
     warn(made.warnings);
     await writeArtifacts(out, made, force);

@@ -99,13 +99,13 @@ async function adapted(model, adapter, options) {
 function teller(tokenizer) {
   /** @type {number[]} */
   const made = [];
-  let told = '';
+  let printed = '';
   return async (/** @type {number} */ id) => {
     made.push(id);
     const text = tokenizer ? await tokenizer.detokenize([...made]) : made.join(' ');
-    if (text.endsWith('\ufffd') || !text.startsWith(told)) return;
-    const lines = text.slice(told.length).split('\n');
+    if (text.endsWith('\ufffd') || !text.startsWith(printed)) return;
+    const lines = text.slice(printed.length).split('\n');
     process.stdout.write(lines.map(printable).join('\n'));
-    told = text;
+    printed = text;
   };
 }

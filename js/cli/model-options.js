@@ -30,7 +30,9 @@ export async function modelOptionsIn(place, values) {
 
 /** @param {string} name @param {readonly ValueInfo[]} inputs */
 export const noInput = (name, inputs) =>
-  new UsageError(`--constant ${name}: there is no such input; there are ${inputs.map((one) => one.name).join(', ')}`);
+  new UsageError(
+    `--constant ${name}: there is no such input; there are ${inputs.map((input) => input.name).join(', ')}`,
+  );
 
 /** The inputs of the model or training at a place. @param {string} place @param {EngineOptions} options */
 export async function inputsAt(place, options) {
@@ -50,7 +52,7 @@ export async function inputsAt(place, options) {
  */
 export function constantsIn(texts, inputs) {
   const pairs = Object.entries(pairsIn(texts)).flatMap(([name, value]) => {
-    const input = inputs.find((one) => one.name === name);
+    const input = inputs.find((input) => input.name === name);
     return input ? [[name, constantOf(input, value)]] : [];
   });
   return /** @type {Record<string, Constant>} */ (Object.fromEntries(pairs));

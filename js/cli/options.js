@@ -64,7 +64,7 @@ export function number(option, text, { least = -Infinity, most = Infinity } = {}
  * @param {string | undefined} text
  * @returns {number[] | undefined}
  */
-export const numbers = (option, text) => text?.split(',').map((one) => /** @type {number} */ (number(option, one)));
+export const numbers = (option, text) => text?.split(',').map((part) => /** @type {number} */ (number(option, part)));
 
 /**
  * @param {string} option
@@ -72,4 +72,4 @@ export const numbers = (option, text) => text?.split(',').map((one) => /** @type
  * @param {number} least
  * @returns {number[] | undefined}
  */
-export const wholeNumbers = (option, text, least) => text?.split(',').map((one) => wholeNumber(option, one, least));
+export const wholeNumbers = (option, text, least) => text?.split(',').map((part) => wholeNumber(option, part, least));

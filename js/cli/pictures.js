@@ -58,9 +58,9 @@ async function picturesIn(folder) {
   const pictures = [];
   for (const name of names.sort()) {
     const files = await readdir(path.join(folder, name), { recursive: true, withFileTypes: true });
-    const own = files.filter((file) => file.isFile() && !file.name.startsWith('.'));
-    const known = own.filter((file) => ENDINGS.test(file.name));
-    others += own.length - known.length;
+    const visible = files.filter((file) => file.isFile() && !file.name.startsWith('.'));
+    const known = visible.filter((file) => ENDINGS.test(file.name));
+    others += visible.length - known.length;
     pictures.push(...known.map((file) => ({ file: path.join(file.parentPath ?? file.path, file.name), name })));
   }
   if (!pictures.length)
@@ -93,9 +93,9 @@ function imageOptions(folder, { name, dims, type }, image) {
   const isChannels = (/** @type {number | string} */ dim) => dim === 1 || dim === 3;
   const layout = image.layout ?? (isChannels(dims[3]) && !isChannels(dims[1]) ? 'NHWC' : 'NCHW');
   const [channels, height, width] = layout === 'NHWC' ? [dims[3], dims[1], dims[2]] : dims.slice(1);
-  const own =
+  const resized =
     typeof height === 'number' && typeof width === 'number' ? /** @type {const} */ ([height, width]) : undefined;
-  const size = image.size ?? own;
+  const size = image.size ?? resized;
   if (!size)
     throw bad(
       `${folder}: the model's input '${name}' is [${dims.join(', ')}], which leaves the size open: give --size`,

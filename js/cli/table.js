@@ -42,11 +42,11 @@ export async function readCsv(file, wanted, options) {
  * @returns {Record<string, number[]>}
  */
 function placesOf(file, names, wanted) {
-  const own = (/** @type {string} */ input) =>
+  const columnsOf = (/** @type {string} */ input) =>
     names.flatMap((name, i) =>
       name === input || (name.startsWith(`${input}.`) && /^\d+$/.test(name.slice(input.length + 1))) ? [i] : [],
     );
-  const places = Object.fromEntries(wanted.map(({ name }) => [name, own(name)]));
+  const places = Object.fromEntries(wanted.map(({ name }) => [name, columnsOf(name)]));
   const label = wanted[wanted.length - 1].name;
   const usual = names.findIndex((name) => ['label', 'class'].includes(name.toLowerCase()));
   if (!places[label].length && usual >= 0) places[label] = [usual];
@@ -127,10 +127,10 @@ function inputOf(file, { number, value }, name) {
 function nested(from, values) {
   const dims = dimsOf(values[0]);
   const data = values.flatMap((value, i) => {
-    const own = dimsOf(value);
-    if (String(own) !== String(dims)) throw bad(`${from}: example ${i + 1} is [${own}], and the first [${dims}]`);
+    const shape = dimsOf(value);
+    if (String(shape) !== String(dims)) throw bad(`${from}: example ${i + 1} is [${shape}], and the first [${dims}]`);
     const flat = /** @type {unknown[]} */ ([value].flat(RANK_MOST + 1));
-    const odd = flat.find((one) => typeof one !== 'number' && typeof one !== 'boolean');
+    const odd = flat.find((cell) => typeof cell !== 'number' && typeof cell !== 'boolean');
     if (odd !== undefined || flat.length !== dims.reduce((size, d) => size * d, 1))
       throw bad(`${from}: example ${i + 1} must be numbers [${dims}], not ${start(value)}`);
     return flat.map(Number);

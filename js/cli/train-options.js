@@ -37,15 +37,15 @@ function scheduleIn(text, lr) {
   const [type, ...settings] = text.split(',');
   if (!Object.hasOwn(SCHEDULE_KEYS, type))
     throw new UsageError(`--schedule must begin with ${Object.keys(SCHEDULE_KEYS).join(', ')}, not '${type}'`);
-  const own = SCHEDULE_KEYS[/** @type {keyof typeof SCHEDULE_KEYS} */ (type)];
-  const keys = ['lr', ...(type === 'one-cycle' ? [] : ['warmup']), ...own];
-  const given = settings.map((setting) => {
+  const special = SCHEDULE_KEYS[/** @type {keyof typeof SCHEDULE_KEYS} */ (type)];
+  const keys = ['lr', ...(type === 'one-cycle' ? [] : ['warmup']), ...special];
+  const pairs = settings.map((setting) => {
     const [key, value] = setting.split('=');
     if (!keys.includes(key) || !value)
       throw new UsageError(`--schedule: ${type} has settings ${keys.join('=, ')}=, not '${setting}'`);
     return [key, ['annealStrategy', 'monitor'].includes(key) ? value : number('schedule', value)];
   });
-  const schedule = { type, lr, ...Object.fromEntries(given) };
+  const schedule = { type, lr, ...Object.fromEntries(pairs) };
   if (schedule.lr === undefined) throw new UsageError('--schedule needs the rate that it begins at: --lr RATE');
   return schedule;
 }

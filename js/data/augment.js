@@ -1,4 +1,4 @@
-/** Augmentation: what `fit` is told of it, and the worker that changes each batch before it trains. */
+/** Augmentation: the option of `fit`, and the worker that changes each batch before it trains. */
 
 import { abortedBy, checkKeys, invalid, nameOf, sentenceOf, TrainletError } from '../base/errors.js';
 import { isNode, locate, nodeModule } from '../base/platform.js';
@@ -46,14 +46,14 @@ export function openAugmenter(augment, inputs, labels) {
  */
 function wishOf(augment, inputs, labels) {
   /** @type {any} */
-  const given = Array.isArray(augment) ? { steps: augment } : augment;
-  checkKeys('augment', given, AUGMENT_KEYS);
-  const { steps, layout } = given;
+  const options = Array.isArray(augment) ? { steps: augment } : augment;
+  checkKeys('augment', options, AUGMENT_KEYS);
+  const { steps, layout } = options;
   if (!Array.isArray(steps) || !steps.length)
     throw invalid("augment must be an array of steps, as ['flip', { type: 'shift', x: 0.2 }]");
   if (![undefined, 'NCHW', 'NHWC'].includes(layout))
     throw invalid(`augment: layout must be 'NCHW' or 'NHWC', not '${layout}'`);
-  const input = inputOf(given, inputs, labels);
+  const input = inputOf(options, inputs, labels);
   const signal = input.dims.length < 4;
   return {
     input: input.name,
@@ -75,9 +75,9 @@ function inputOf({ input: name }, inputs, labels) {
     ({ type, dims, labels: classes }) =>
       !classes && (type === 'float32' || type === 'uint8') && dims.length >= 2 && dims.length <= 4,
   );
-  const able = fit.filter((one) => (name === undefined ? !labels.includes(one.name) : one.name === name));
+  const able = fit.filter((input) => (name === undefined ? !labels.includes(input.name) : input.name === name));
   if (able.length === 1) return able[0];
-  const there = fit.map((one) => `'${one.name}' (${one.type} [${one.dims.join(', ')}])`).join(', ') || 'none';
+  const there = fit.map((input) => `'${input.name}' (${input.type} [${input.dims.join(', ')}])`).join(', ') || 'none';
   const wanted =
     name === undefined ? 'say which input' : `there is no input '${name}' of two to four dims, float32 or uint8`;
   throw invalid(`augment: ${wanted}; there are ${there}`);
@@ -85,14 +85,14 @@ function inputOf({ input: name }, inputs, labels) {
 
 /** @param {any} step @param {boolean} signal */
 function stepOf(step, signal) {
-  const given = typeof step === 'string' ? { type: step } : step;
-  if (given?.module !== undefined) {
-    checkKeys('augment: module', given, ['module', 'options']);
-    const isPlace = typeof given.module === 'string' || given.module instanceof URL;
-    if (!isPlace) throw invalid(`augment: module must be a URL or a path, not ${nameOf(given.module)}`);
-    return { module: String(given.module), options: plain(given.options) };
+  const stage = typeof step === 'string' ? { type: step } : step;
+  if (stage?.module !== undefined) {
+    checkKeys('augment: module', stage, ['module', 'options']);
+    const isPlace = typeof stage.module === 'string' || stage.module instanceof URL;
+    if (!isPlace) throw invalid(`augment: module must be a URL or a path, not ${nameOf(stage.module)}`);
+    return { module: String(stage.module), options: plain(stage.options) };
   }
-  const { type, ...options } = given ?? {};
+  const { type, ...options } = stage ?? {};
   if (!Object.hasOwn(STEPS, type))
     throw invalid(`augment: there is no step ${nameOf(type)}; there are ${Object.keys(STEPS).join(', ')}`);
   const known = STEPS[type];

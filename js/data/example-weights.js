@@ -20,12 +20,12 @@ const bad = (message) => new TrainletError('invalid-feed', `data set: ${message}
  * @returns {[string, Taken][]}
  */
 export function weigh(tensors, inputs, { sampleWeight, classWeight, whole = false }) {
-  const input = inputs.find((one) => one.sampleWeight);
+  const input = inputs.find((input) => input.sampleWeight);
   const said = classWeight === undefined ? sampleWeight && 'sampleWeight' : 'classWeight';
   if (!input && said)
     throw invalid(`${said} needs artifacts made with loss: { type, sampleWeights: true }, which take weights`);
   if (!input || !tensors.length) return tensors;
-  const labels = inputs.find((one) => one.labels);
+  const labels = inputs.find((input) => input.labels);
   const among = tensors.find(([name]) => name === labels?.name)?.[1];
   if (labels ? !among : classWeight !== undefined) {
     if (labels) return tensors; // the engine says that they are missing

@@ -42,9 +42,9 @@ export function classesOf(data, classes) {
 /** @param {string} where @param {FineTuneData} data @returns {(string | number)[]} */
 function labelsIn(where, data) {
   const labels = data?.labels;
-  const given =
+  const values =
     Array.isArray(labels) || ArrayBuffer.isView(labels) ? labels : tensorIn(/** @type {Feeds | undefined} */ (labels));
-  const list = ArrayBuffer.isView(given) ? Array.from(/** @type {any} */ (given), Number) : given;
+  const list = ArrayBuffer.isView(values) ? Array.from(/** @type {any} */ (values), Number) : values;
   if (!Array.isArray(list) || !list.length)
     throw invalid(`${where} are { inputs, labels }, with a list of one label for each example`);
   return list.map((label) => (typeof label === 'bigint' ? Number(label) : label));
@@ -141,9 +141,9 @@ export function replayOf({ replay, head }, classes, train, seed) {
   const repeats = goesOn ? Math.min(REPEATS, Math.max(1, Math.round((EPOCH * (1 - ratio)) / mine))) : 1;
   const wanted = Math.round((repeats * mine * ratio) / (1 - ratio));
   const count = goesOn && rest.length ? wanted : Math.min(wanted, rest.length);
-  const own = Int32Array.from({ length: repeats * mine }, (_, i) => i % mine);
+  const repeated = Int32Array.from({ length: repeats * mine }, (_, i) => i % mine);
   const known = Int32Array.from({ length: count }, (_, i) => rest[i % rest.length]);
-  return { judged: pick(all, order.subarray(0, judged)), learned: join(pick(train, own), pick(all, known)) };
+  return { judged: pick(all, order.subarray(0, judged)), learned: join(pick(train, repeated), pick(all, known)) };
 }
 
 /** Converts examples to the data set that `fit` and `evaluate` take. @param {Examples} examples */

@@ -19,11 +19,11 @@ export const TABLE_KEYS = /** @type {const} */ ([
 
 /**
  * @param {Source | readonly Readonly<Record<string, unknown>>[]} source
- * @param {TableOptions} [given]
+ * @param {TableOptions} [wish]
  * @returns {Promise<Table>}
  */
-export async function readTable(source, given = {}) {
-  const options = ownOptions('readTable', given, TABLE_KEYS);
+export async function readTable(source, wish = {}) {
+  const options = ownOptions('readTable', wish, TABLE_KEYS);
   checkOptions(options);
   const loaded = await load(source, options);
   return options.columns ? encodeAgain(loaded, options.columns, options) : encodeAnew(loaded, options);
@@ -31,14 +31,18 @@ export async function readTable(source, given = {}) {
 
 /** @param {TableOptions} options */
 function checkOptions({ columns, ...options }) {
-  const one = (/** @type {string} */ name, /** @type {unknown} */ value, /** @type {readonly unknown[]} */ known) => {
+  const checkChoice = (
+    /** @type {string} */ name,
+    /** @type {unknown} */ value,
+    /** @type {readonly unknown[]} */ known,
+  ) => {
     if (value !== undefined && !known.includes(value))
       throw invalid(`readTable: ${name} is ${known.map((word) => `'${word}'`).join(' or ')}, not ${nameOf(value)}`);
   };
-  one('task', options.task, ['regression', 'classification']);
-  one('missing', options.missing, ['fill', 'drop', 'refuse']);
-  one('decimal', options.decimal, ['.', ',']);
-  for (const [name, type] of Object.entries(options.types ?? {})) one(`types: ${name}`, type, TYPES);
+  checkChoice('task', options.task, ['regression', 'classification']);
+  checkChoice('missing', options.missing, ['fill', 'drop', 'refuse']);
+  checkChoice('decimal', options.decimal, ['.', ',']);
+  for (const [name, type] of Object.entries(options.types ?? {})) checkChoice(`types: ${name}`, type, TYPES);
   const { separator, validation = 0, seed = 0 } = options;
   if (separator !== undefined && (typeof separator !== 'string' || !/^[^"\r\n]$/.test(separator)))
     throw invalid(`readTable: separator is one character, not ${nameOf(separator)}`);
@@ -104,7 +108,7 @@ async function textIn(where, source, { encoding, signal, onProgress }) {
 
 /** @param {readonly Readonly<Record<string, unknown>>[]} objects @param {TableOptions} options */
 function objectsOf(objects, { header }) {
-  const odd = objects.find((one) => typeof one !== 'object' || one === null || Array.isArray(one));
+  const odd = objects.find((row) => typeof row !== 'object' || row === null || Array.isArray(row));
   if (!objects.length || odd !== undefined)
     throw invalid(`readTable: wanted rows as objects, [{ name: value }], not ${odd ? nameOf(odd) : 'an empty array'}`);
   const names = [...(header ?? new Set(objects.flatMap((row) => Object.keys(row))))];

@@ -27,13 +27,13 @@ export function splitData(data, validation, inputs) {
 
 /**
  * @param {Dataset} data
- * @param {ValidationSplit} how
+ * @param {ValidationSplit} options
  * @param {readonly ValueInfo[]} inputs
  * @returns {[Dataset, Dataset]}
  */
-function split(data, how, inputs) {
-  checkKeys('validation', how, SPLIT_KEYS);
-  const { share, splitBy = 'time' } = how;
+function split(data, options, inputs) {
+  checkKeys('validation', options, SPLIT_KEYS);
+  const { share, splitBy = 'time' } = options;
   if (!isArrays(data)) throw bad('validation as a share needs whole arrays; give a validation data set');
   if (!(share > 0 && share < 1)) throw bad(`validation as a share must be between 0 and 1, not ${share}`);
   const tensors = tensorsOf(data, inputs);

@@ -126,7 +126,7 @@ export const featuresOf = ({ name, categories }) => categories?.map((category) =
  */
 export function encode(columns, values, rows) {
   const widths = columns.map((column) => featuresOf(column).length);
-  const width = widths.reduce((sum, one) => sum + one, 0);
+  const width = widths.reduce((sum, width) => sum + width, 0);
   const data = new Float32Array(rows.length * width);
   let at = 0;
   columns.forEach(({ categories, mean = 0 }, c) => {

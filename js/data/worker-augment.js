@@ -118,11 +118,11 @@ const WORK = {
     for (const value of data) sum += value;
     const mean = sum / data.length;
     for (let c = 0; c < channels; c++) {
-      const own = 1 + (channels > 1 ? either(random) * tint : 0);
+      const tinted = 1 + (channels > 1 ? either(random) * tint : 0);
       for (let y = 0; y < height; y++)
         for (let x = 0; x < width; x++) {
           const i = c * deep + y * down + x * across;
-          put(data, i, own * (mean + factor * (data[i] - mean) + more));
+          put(data, i, tinted * (mean + factor * (data[i] - mean) + more));
         }
     }
   },

@@ -3,7 +3,7 @@
  * nothing open when a worker dies.
  */
 
-import { askedAt, placeOfCall } from '../base/call-site.js';
+import { askedAt, callSite } from '../base/call-site.js';
 import { abortedBy, checkKeys, checkSignal, sentenceOf, TrainletError } from '../base/errors.js';
 import { lazy } from '../base/lazy.js';
 import { isNode, locate } from '../base/platform.js';
@@ -88,7 +88,7 @@ export class Client {
   ask = async (method, args, transfer = [], signal = undefined) => {
     if (this.#ended) throw new TrainletError(this.#ended.code, this.#ended.message);
     checkSignal(signal);
-    const here = placeOfCall();
+    const site = callSite();
     /** @type {Call} */
     let call;
     const abort = () => this.#calls.includes(call) && this.#abort(call);
@@ -99,7 +99,7 @@ export class Client {
         this.#push(call);
       });
     } catch (error) {
-      throw askedAt(here, error);
+      throw askedAt(site, error);
     } finally {
       signal?.removeEventListener('abort', abort);
     }
@@ -268,7 +268,7 @@ export const clients = {};
 export async function withClient(options, make) {
   const { signal } = options;
   checkSignal(signal);
-  const here = new Error();
+  const site = new Error();
   /** @type {Client | undefined} */
   let client;
   const making = async () => {
@@ -276,7 +276,7 @@ export async function withClient(options, make) {
     // first, because it takes longest
     const opening = client ? undefined : (options.worker ?? true) ? openWorker(options.workerUrl) : openInline();
     const compiling = opening && compileFor(options); // while the worker starts
-    compiling?.catch(() => {}); // told below, unless the worker's own trouble comes first
+    compiling?.catch(() => {}); // reported below, unless the worker's own trouble comes first
     client ??= new Client(/** @type {Transport} */ (await opening), options.workerUrl);
     try {
       checkSignal(signal);
@@ -294,7 +294,7 @@ export async function withClient(options, make) {
     };
     signal?.addEventListener('abort', abort);
     making()
-      .then(resolve, (error) => reject(askedAt(here, error)))
+      .then(resolve, (error) => reject(askedAt(site, error)))
       .finally(() => signal?.removeEventListener('abort', abort));
   });
 }

@@ -176,7 +176,7 @@ export class Engine {
   /** @param {number} at of an output */
   #tensorAt(at) {
     const [id, rank, dims] = [this.#word(at, 'type'), this.#word(at, 'rank'), this.#word(at, 'dims')];
-    const [type] = Object.entries(this.constants.types).find(([, one]) => one.id === id) ?? [];
+    const [type] = Object.entries(this.constants.types).find(([, type]) => type.id === id) ?? [];
     const shape = Array.from({ length: rank }, (_, i) => Number(this.#now.view.getBigInt64(dims + 8 * i, true)));
     return this.tensor(/** @type {DataType} */ (type), shape, this.#word(at, 'data'));
   }

@@ -241,7 +241,7 @@ export interface Protocol {
    */
   dropGrad: { in: void; out: void };
   resetGrad: { in: void; out: void };
-  /** A call of abi_session_…, of which only an error is told. */
+  /** A call of abi_session_…, whose result is only an error. */
   tell: {
     in: readonly [
       name: 'set_groups' | 'set_ema' | `${'add' | 'use' | 'lend' | 'return' | 'delete'}_adapter`,
@@ -272,7 +272,7 @@ export interface Protocol {
   setPosition: { in: Position; out: void };
   /** A copy of what training changes, in the engine and its checkpoints. */
   best: { in: 'forget' | 'keep' | 'restore'; out: void };
-  /** One that fails is told by the next `save` as well, since nobody waits for this answer. */
+  /** The next `save` reports a failed one as well, since nobody waits for this answer. */
   setProperty: { in: PropertyEntry; out: void };
   deleteProperty: { in: string; out: void };
   /** `fit`: the position of a fit that was cut short (fit/position.js), '' for none. */

@@ -3,13 +3,13 @@
 import { isNode, nodeModule } from '../base/platform.js';
 
 const AUTO_MAX = 8;
-let told = false;
+let warned = false;
 
 /** @param {number | 'auto'} threads @returns {Promise<number>} */
 export async function threadsFor(threads) {
   if (isNode || globalThis.crossOriginIsolated) return threads === 'auto' ? Math.min(await cores(), AUTO_MAX) : threads;
-  if (threads !== 'auto' && threads > 1 && !told) {
-    told = true;
+  if (threads !== 'auto' && threads > 1 && !warned) {
+    warned = true;
     console.info(
       `trainlet: one thread computes instead of ${threads}, because this page is not cross-origin isolated ` +
         '(docs/guides/threads.md)',

@@ -81,17 +81,17 @@ export class FeatureCache {
 
   /**
    * Features of examples, those that are here and those that must be computed.
-   * @param {Ask} ask @param {Wanted} examples @param {readonly string[]} values names @param {GatherOptions} how
+   * @param {Ask} ask @param {Wanted} examples @param {readonly string[]} values names @param {GatherOptions} options
    */
-  gather(ask, examples, values, how) {
-    return gatherFeatures(this, ask, examples, values, how);
+  gather(ask, examples, values, options) {
+    return gatherFeatures(this, ask, examples, values, options);
   }
 
   /** The stored features of a network; `error` explains why some may be missing. @param {string} base */
   async shelf(base) {
     let [listed, error] = [/** @type {Listed[]} */ ([]), /** @type {TrainletError | undefined} */ (undefined)];
     try {
-      listed = (await guard('the features could not be listed', () => this.#list())).filter((one) => !one.pending);
+      listed = (await guard('the features could not be listed', () => this.#list())).filter((pack) => !pack.pending);
       const there = new Set(listed.map(({ name }) => name));
       for (const [name, { stored }] of this.#memory) if (stored && !there.has(name)) this.#memory.delete(name);
     } catch (failure) {
@@ -141,12 +141,12 @@ export class FeatureCache {
    * @returns {Promise<TrainletError | undefined>}
    */
   async #saveBeside(shelf, base, outputs, rows, staying) {
-    const own = shelf.packs.filter((pack) => sameOutputs(pack.outputs, outputs));
-    const known = new Set(own.flatMap((pack) => pack.rows));
+    const same = shelf.packs.filter((pack) => sameOutputs(pack.outputs, outputs));
+    const known = new Set(same.flatMap((pack) => pack.rows));
     const fresh = new Map([...rows].filter(([content]) => !known.has(content)));
     if (!fresh.size) return undefined;
     const small = [];
-    for (const listed of own) {
+    for (const listed of same) {
       const found = shelf.isSmall(listed) && (await this.load(listed).catch(() => undefined));
       if (found) small.push({ name: listed.name, rows: rowsIn(found.pack) });
     }
@@ -247,8 +247,8 @@ export class FeatureCache {
   async touch(names) {
     await this.#write(async () => {
       const listed = await this.#list();
-      const own = listed.filter(({ name }) => names.includes(name));
-      const oldest = Math.min(...own.map(({ used }) => used));
+      const named = listed.filter(({ name }) => names.includes(name));
+      const oldest = Math.min(...named.map(({ used }) => used));
       if (!listed.some(({ name, used }) => !names.includes(name) && used >= oldest)) return;
       const used = Object.fromEntries(
         listed.map((pack) => [pack.name, names.includes(pack.name) ? Date.now() : pack.used]),
@@ -337,7 +337,7 @@ export class FeatureCache {
    * @returns {Promise<Listed[]>}
    */
   async #all(pending = false) {
-    const listed = (await this.#list()).filter((one) => pending || !one.pending);
+    const listed = (await this.#list()).filter((pack) => pending || !pack.pending);
     const alone = [...this.#memory].filter(([, { stored }]) => !stored);
     return [...listed, ...alone.map(([name, pack]) => ({ name, size: 0, used: 0, ...pack }))];
   }

@@ -57,16 +57,16 @@ export async function featuresOf(ask, reader, options, how) {
   const { features: values, inputs, evaluates } = await namesOf(ask);
   const wanted = how.evaluation ? evaluates : values.length > 0;
   const tell = (/** @type {number} */ bytes) => ({ values, bytes, ms: performance.now() - begun });
-  const of = { feedsOf, views, examples, inputBytes };
+  const source = { feedsOf, views, examples, inputBytes };
   const given = { ...how, ...options, streams: inputs.length > 0 };
-  const stored = wanted && evaluates ? await how.store?.gather(ask, of, values, given) : undefined;
+  const stored = wanted && evaluates ? await how.store?.gather(ask, source, values, given) : undefined;
   if (stored) {
     const { tensors, stream, bytes, origins, saved } = stored;
-    const told = { ...tell(bytes), store: origins };
+    const event = { ...tell(bytes), store: origins };
     const kept = tensors ? exchange(inputs, tensors) : stream?.(reader, exchange(inputs, []));
-    return { reader: kept ?? reader, features: told, saved };
+    return { reader: kept ?? reader, features: event, saved };
   }
-  const kept = wanted ? await compute(ask, of, options, how) : undefined;
+  const kept = wanted ? await compute(ask, source, options, how) : undefined;
   return kept && { reader: exchange(inputs, kept), features: tell(bytesIn(kept)) };
 }
 
@@ -93,13 +93,13 @@ export async function namesOf(ask) {
 /**
  * In two batches of one size at least, for which one program does. The last has some examples once more, beside others:
  * where the layers mix the examples of a batch, these are another then, and nothing is kept.
- * @param {Ask} ask @param {Wanted} of @param {Pick<FitOptions, 'signal' | 'onFeatures'>} options
+ * @param {Ask} ask @param {Wanted} source @param {Pick<FitOptions, 'signal' | 'onFeatures'>} options
  * @param {Pick<FeatureOptions, 'limit' | 'rest'>} how
  * @returns {Promise<[string, Tensor][] | undefined>}
  */
-export async function compute(ask, of, { signal, onFeatures }, { limit, rest }) {
-  const { feedsOf, views, examples } = of;
-  const size = batchOf(of);
+export async function compute(ask, source, { signal, onFeatures }, { limit, rest }) {
+  const { feedsOf, views, examples } = source;
+  const size = batchOf(source);
   const whole = Math.max(2, Math.ceil((examples + AGAIN) / size)) * size;
   const again = (/** @type {number} */ i) => (i >> 1) % examples;
   const rows = Uint32Array.from({ length: whole }, (_, i) => (i < examples ? i : again(i - examples)));

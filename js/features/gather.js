@@ -128,12 +128,12 @@ class Gathering {
 
   /** @returns {Promise<Found | 'others' | undefined>} 'others': what is stored is not what the engine gives */
   async run() {
-    const isTold = Boolean(this.#outputs); // packs say so; they may be gone or damaged once they are read
+    const isPacked = Boolean(this.#outputs); // packs say so; they may be gone or damaged once they are read
     const missing = this.#fits ? await this.#takeAll() : await this.#takeSome();
     await this.#tell();
     const known = [...this.#rows.keys()].slice(0, this.#size);
     const done = await this.#compute(missing, known);
-    if (done !== 'same') return done === 'others' && isTold ? 'others' : undefined;
+    if (done !== 'same') return done === 'others' && isPacked ? 'others' : undefined;
     const used = this.#shelf.namesOf(this.#contents);
     const found = { bytes: this.#bytes, origins: this.#origins };
     if (this.#fits) return { ...found, tensors: this.#tensors(), saved: this.#save(used) };
@@ -220,8 +220,8 @@ class Gathering {
     this.#outputs ??= /** @type {Output[]} */ (described);
     if (!sameOutputs(this.#outputs, /** @type {Output[]} */ (described))) return 'others';
     const bytes = outputs.map(([, { data }]) => bytesOf(/** @type {TypedArray} */ (data)));
-    const given = batch.map((_, i) => concatBytes(bytes.map((all) => rowOf(all, this.#size, i))));
-    return batch.every((content, i) => this.#isSame(content, given[i])) ? 'same' : 'others';
+    const fed = batch.map((_, i) => concatBytes(bytes.map((all) => rowOf(all, this.#size, i))));
+    return batch.every((content, i) => this.#isSame(content, fed[i])) ? 'same' : 'others';
   }
 
   /** True if a row equals the known one, if there was one. @param {string} content @param {Uint8Array} row */
@@ -325,14 +325,14 @@ async function* streamed({ whole, bare, shelf, contents, outputs }, order, from)
 
 /** @param {PackedFeeds} feeds @param {[string, Tensor][]} more @returns {PackedFeeds} */
 function withTensors({ tensors, buffer }, more) {
-  const given = tensors.map((tensor) => ({ ...tensor, data: new Uint8Array(buffer, tensor.offset, tensor.bytes) }));
+  const views = tensors.map((tensor) => ({ ...tensor, data: new Uint8Array(buffer, tensor.offset, tensor.bytes) }));
   const added = more.map(([name, { type, dims, data }]) => ({
     name,
     type,
     dims,
     data: bytesOf(/** @type {any} */ (data)),
   }));
-  const all = [...given, ...added];
+  const all = [...views, ...added];
   const packed = layout(all.map(({ name, type, dims, data }) => ({ name, type, dims, bytes: data.length })));
   all.forEach(({ data }, i) => new Uint8Array(packed.buffer).set(data, packed.tensors[i].offset));
   return packed;

@@ -106,8 +106,8 @@ export class Shelf {
     this.#cache = cache;
     this.#base = base;
     this.error = error;
-    const own = all.filter(({ name, rows }) => name.startsWith(base) && rows.length);
-    this.packs = own.filter(({ outputs }) => sameOutputs(outputs, own[0].outputs));
+    const known = all.filter(({ name, rows }) => name.startsWith(base) && rows.length);
+    this.packs = known.filter(({ outputs }) => sameOutputs(outputs, known[0].outputs));
     this.#place();
   }
 

@@ -122,7 +122,7 @@ export class TuningCheckpoint {
  * @param {FineTuneOptions} options
  */
 export async function keyOf(model, examples, classes, options) {
-  const tensors = examples.flatMap((one) => Object.entries(one?.inputs ?? {}));
+  const tensors = examples.flatMap((set) => Object.entries(set?.inputs ?? {}));
   const sums = [];
   for (const bytes of [model, ...tensors.map(([, { data }]) => bytesOf(/** @type {TypedArray} */ (data)))])
     sums.push(
@@ -130,7 +130,7 @@ export async function keyOf(model, examples, classes, options) {
     );
   const described = tensors.map(([name, { type, dims }]) => [name, type, dims]);
   const decided = DECIDING.map((key) => options[key]);
-  const text = JSON.stringify([sums, described, examples.map((one) => one?.labels), classes, decided]);
+  const text = JSON.stringify([sums, described, examples.map((set) => set?.labels), classes, decided]);
   const bytes = new TextEncoder().encode(text);
   return hex(await checksum(bytes)) ?? text;
 }

@@ -11,7 +11,7 @@ import { SHARED } from '../features/compute.js';
 import { checkBudget } from '../fit/budget.js';
 import { checkCacheFeatures } from '../fit/options.js';
 import { TrainingSession } from '../session/index.js';
-import { INSIDE, namesIn } from '../session/open.js';
+import { INTERNALS, namesIn } from '../session/open.js';
 import { readSource } from '../sources/source.js';
 import { checkWish, DECIDING, keyOf, TuningCheckpoint } from './checkpoint.js';
 import { scoresOf, take, weightsOf } from './gate.js';
@@ -162,7 +162,7 @@ class Tuning {
       after,
       ...(calibration && { calibration }),
       phases: this.#phases,
-      ...(this.#shared && { features: this.#shared.told }),
+      ...(this.#shared && { features: this.#shared.report }),
       ms: performance.now() - this.#begun,
     };
     const saved = await checkpoint?.saveLast(this.session, report, signal);
@@ -213,11 +213,11 @@ class Tuning {
   async #beginHead(train, whole, judged) {
     const { signal, augment, cacheFeatures } = this.#options;
     const sets = [whole, ...Object.values(judged).flatMap((examples) => examples ?? [])];
-    const how = { signal, cacheFeatures, onFeatures: this.#tell };
+    const options = { signal, cacheFeatures, onFeatures: this.#tell };
     const isOff = augment || cacheFeatures === false;
-    this.#shared = isOff ? undefined : await SharedFeatures.of(this.session, sets, how);
+    this.#shared = isOff ? undefined : await SharedFeatures.of(this.session, sets, options);
     const { initializeHead } = await lazy(() => import('../session/head.js'));
-    const { head } = /** @type {GraphInfo} */ (this.session[INSIDE].info.eval);
+    const { head } = /** @type {GraphInfo} */ (this.session[INTERNALS].info.eval);
     const known = (/** @type {string} */ name) => this.#shared?.rowsOf(whole, name)?.slice(0, train.labels.length);
     await initializeHead(this.session, namesIn(head), fed(train), known, signal);
   }
@@ -242,7 +242,7 @@ class Tuning {
     const { calibrate } = await lazy(() => import('../session/calibration.js'));
     const { unknown, signal } = this.#options;
     const scores = await this.#shared?.scoresOf(this.session, heldOut, signal);
-    const { info } = this.session[INSIDE];
+    const { info } = this.session[INTERNALS];
     return await calibrate(this.session, info, fed(heldOut), { unknown }, 'fineTune', scores, signal);
   }
 
@@ -269,8 +269,8 @@ class Tuning {
       if (leftMs < 1) return;
       const early = found && i < found.phase;
       const from = found?.phase === i ? found.bytes : undefined;
-      const how = { checkpoint: early ? undefined : checkpoint?.of(i), leftMs, from };
-      this.#phases.push(await this.#runPhase(plan, train, heldOut, how));
+      const options = { checkpoint: early ? undefined : checkpoint?.of(i), leftMs, from };
+      this.#phases.push(await this.#runPhase(plan, train, heldOut, options));
     }
   }
 
@@ -295,8 +295,8 @@ class Tuning {
     const augment = augmentOf(this.session, this.#options);
     const shared = this.#shared && { [SHARED]: { features: this.#shared, training: train, heldOut } };
     const { cacheFeatures } = this.#options;
-    const how = { augment, cacheFeatures, checkpoint, resume: Boolean(from), onFeatures: this.#tell, ...shared };
-    const fit = { ...fitOf(plan, train, heldOut, this.#options, leftMs), ...how };
+    const features = { augment, cacheFeatures, checkpoint, resume: Boolean(from), onFeatures: this.#tell, ...shared };
+    const fit = { ...fitOf(plan, train, heldOut, this.#options, leftMs), ...features };
     const history = await this.session.fit(fed(train), fit);
     const improved = (await this.#lossOf(heldOut)) <= first;
     if (!improved) await this.session.loadParametersBuffer(kept, false);
@@ -313,7 +313,7 @@ class Tuning {
 }
 
 /**
- * Exporters fix the batch unless they are told otherwise. @param {TrainingSession} session @param {Examples} examples
+ * Exporters fix the batch unless the user says otherwise. @param {TrainingSession} session @param {Examples} examples
  */
 function checkBatch({ trainingInputs }, { inputs }) {
   const fixed = trainingInputs.find(({ name, dims }) => inputs[name] && typeof dims[0] === 'number');

@@ -8,7 +8,7 @@ import { classesOutput } from '../data/predicted-labels.js';
 import { bytesIn, compute, namesOf, wishOf } from '../features/compute.js';
 import { evaluate } from '../fit/evaluate.js';
 import { measuresOf } from '../fit/metrics.js';
-import { INSIDE } from '../session/open.js';
+import { INTERNALS } from '../session/open.js';
 
 /** @import { FeatureEvent, Feeds, FitOptions, History } from '../types.js' */
 /** @import { Ask, GraphInfo, PackedFeeds } from '../engine/protocol.js' */
@@ -29,15 +29,15 @@ export class SharedFeatures {
   #kept;
   #saved;
   /** The value of `history.features`. */
-  told;
+  report;
 
   /**
-   * @param {Kept} kept @param {NonNullable<History['features']>} told
+   * @param {Kept} kept @param {NonNullable<History['features']>} report
    * @param {Promise<import('../base/errors.js').TrainletError | undefined>} [saved]
    */
-  constructor(kept, told, saved) {
+  constructor(kept, report, saved) {
     this.#kept = kept;
-    this.told = told;
+    this.report = report;
     this.#saved = saved;
   }
 
@@ -47,7 +47,7 @@ export class SharedFeatures {
    */
   static async of(session, sets, options) {
     const begun = performance.now();
-    const { ask } = session[INSIDE];
+    const { ask } = session[INTERNALS];
     const { features: values, evaluates } = await namesOf(ask);
     if (!evaluates) return undefined;
     const [of, { store, limit }] = [wantedOf(session, sets), wishOf(options.cacheFeatures)];
@@ -64,14 +64,14 @@ export class SharedFeatures {
       );
       from = to;
     }
-    const told = { values, bytes: bytesIn(all), ms: performance.now() - begun };
-    return new SharedFeatures(kept, { ...told, ...(stored && { store: stored.origins }) }, stored?.saved);
+    const report = { values, bytes: bytesIn(all), ms: performance.now() - begun };
+    return new SharedFeatures(kept, { ...report, ...(stored && { store: stored.origins }) }, stored?.saved);
   }
 
   /** Waits until they are stored, and says why not all of them were. */
   async settle() {
     const error = await this.#saved;
-    if (error && this.told.store) Object.assign(this.told.store, { error });
+    if (error && this.report.store) Object.assign(this.report.store, { error });
   }
 
   /** One row for each example; undefined if `name` is not a feature. @param {Examples} examples @param {string} name */
@@ -96,7 +96,7 @@ export class SharedFeatures {
    * @param {TrainingSession} session @param {Examples} examples @param {AbortSignal} [signal]
    */
   async evaluate(session, examples, signal) {
-    const { ask, info } = session[INSIDE];
+    const { ask, info } = session[INTERNALS];
     const data = fed(examples);
     const { inputs } = /** @type {GraphInfo} */ (info.eval);
     const reader = openData(data, inputs, EVALUATED, measuresOf(info).pair?.label);
@@ -110,7 +110,7 @@ export class SharedFeatures {
    * @returns {Promise<Float32Array[] | undefined>}
    */
   async scoresOf(session, examples, signal) {
-    const { ask, info } = session[INSIDE];
+    const { ask, info } = session[INTERNALS];
     const reader = openData(fed(examples), /** @type {GraphInfo} */ (info.eval).inputs, EVALUATED);
     const exchanged = await this.exchange(ask, reader, examples);
     if (!exchanged) return undefined;
@@ -127,7 +127,7 @@ export class SharedFeatures {
 
 /** @param {TrainingSession} session @param {Examples[]} sets */
 function wantedOf(session, sets) {
-  const { inputs } = /** @type {GraphInfo} */ (session[INSIDE].info.train);
+  const { inputs } = /** @type {GraphInfo} */ (session[INTERNALS].info.train);
   const bound = sets.map((set) => /** @type {[string, Taken][]} */ (bind(/** @type {Feeds} */ (set.inputs), inputs)));
   const places = sets.flatMap((set, s) => set.labels.map((_, row) => ({ tensors: bound[s], row })));
   const inputBytes = bound.flat().reduce((sum, [, { data }]) => sum + data.byteLength, 0);

@@ -95,7 +95,7 @@ export class Autosave {
   }
 
   /**
-   * A save that fails is told and tried again, after a second at first and a minute at most; training goes on.
+   * Saves. A failed save is reported and tried again, after a second at first and a minute at most; training goes on.
    * @param {Moment} moment
    * @param {boolean} [last]
    * @param {boolean} [ended] there is nothing to go on with
@@ -116,12 +116,12 @@ export class Autosave {
     this.#retryAt = now + this.#retryMs;
     this.#gaveUp = Boolean(this.#failure && this.#signal?.aborted);
     if (!this.#failure) [this.#savedStep, this.#savedAt] = [Math.max(step, this.#savedStep), now];
-    const told = this.#onCheckpoint?.({
+    const heard = this.#onCheckpoint?.({
       step,
       epoch,
       ...(this.#failure && { error: this.#failure, retryMs: last ? undefined : this.#retryMs }),
     });
-    await unlessAborted(told, this.#signal);
+    await unlessAborted(heard, this.#signal);
   }
 
   /**

@@ -38,7 +38,7 @@ export async function evaluate({ ask, info }, data, options, reader) {
       const { value: batch } = next;
       const running = ask('measure', { feeds: batch.feeds, fetches, ema }, [batch.feeds.buffer], signal);
       const coming = nextOf(batches, signal);
-      coming.catch(() => {}); // told below, after what is running
+      coming.catch(() => {}); // reported below, after what is running
       const result = await running;
       next = await coming;
       done++;

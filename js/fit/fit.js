@@ -138,7 +138,7 @@ class Fit {
     if (shuffle) this.#progress.shuffle(seed);
     const continues = this.#progress.canContinueAt(position, this.#options) && (await this.#hasSameData(position));
     if (typeof schedule === 'object' && schedule?.type === 'plateau')
-      this.#plateau = new Plateau(schedule, continues ? this.#standingAt(position)?.plateau : undefined);
+      this.#plateau = new Plateau(schedule, continues ? this.#savedAt(position)?.plateau : undefined);
     await (continues ? this.#continue(position) : this.#clearPosition('forget'));
     if (ema) await ask('tell', ['set_ema', ema.decay ?? EMA_DECAY, Number(!continues)]);
     const { step } = this.#progress;
@@ -173,24 +173,24 @@ class Fit {
    */
   async #continue(position) {
     const [epoch, batch] = position;
-    const standing = this.#standingAt(position);
-    this.#tally = new Tally(this.#measures, standing?.tally, standing?.measured);
+    const saved = this.#savedAt(position);
+    this.#tally = new Tally(this.#measures, saved?.tally, saved?.measured);
     const counted = epoch * this.#extent.stepsPerEpoch + Math.floor(batch / this.#extent.accumulate);
-    this.#progress.continueAt(position, standing?.step ?? counted);
-    this.#autosave.least = standing?.least ?? Infinity;
-    await this.#earlyStopping.continue(standing?.best);
+    this.#progress.continueAt(position, saved?.step ?? counted);
+    this.#autosave.least = saved?.least ?? Infinity;
+    await this.#earlyStopping.continue(saved?.best);
     this.#mark(position);
   }
 
   /** @param {Position} position */
-  #standingAt(position) {
-    const { standing } = this.#fitPosition;
-    return String(standing?.position) === String(position) ? standing : undefined;
+  #savedAt(position) {
+    const { saved } = this.#fitPosition;
+    return String(saved?.position) === String(position) ? saved : undefined;
   }
 
   /** True if the data are those of the interrupted fit; `resume` does not require them. @param {Position} position */
   async #hasSameData(position) {
-    const was = this.#standingAt(position)?.data;
+    const was = this.#savedAt(position)?.data;
     if (this.#options.resume || was === undefined || was === this.#train.fingerprint) return true;
     await this.#listeners.warn(
       `fit: these are not the data of the fit that was cut short in epoch ${position[0]}, so it begins anew; ` +
@@ -203,7 +203,7 @@ class Fit {
   #mark(position) {
     const train = this.#train;
     if (!train.examples) return;
-    this.#fitPosition.standing = {
+    this.#fitPosition.saved = {
       position,
       step: this.#progress.step,
       tally: this.#tally.sums,
@@ -220,7 +220,7 @@ class Fit {
   /** The next fit begins anew. @param {'forget' | 'restore'} best */
   async #clearPosition(best) {
     const ask = this.#ask;
-    this.#fitPosition.standing = undefined;
+    this.#fitPosition.saved = undefined;
     await Promise.all([ask('best', best), ask('best', 'forget'), ask('setPosition', NOWHERE)]);
   }
 
@@ -318,7 +318,7 @@ class Fit {
       this.#fitPosition.busy = this.#train.examples !== undefined;
       const running = this.#steps.send(batch);
       const coming = nextOf(batches, signal);
-      coming.catch(() => {}); // told below, after what is running
+      coming.catch(() => {}); // reported below, after what is running
       const result = await running;
       next = await coming;
       this.#progress.batch++;

@@ -17,8 +17,8 @@ export class Listeners {
 
   /** @param {BatchEvent} event */
   tell(event) {
-    const given = this.#options.onBatch?.(event);
-    if (given) this.#given.push(given);
+    const promise = this.#options.onBatch?.(event);
+    if (promise) this.#given.push(promise);
   }
 
   /** @param {string} warning */

@@ -94,7 +94,7 @@ const ratesOf = (rate, sums) =>
 /** The mean over classes that are a label or predicted. @param {string} rate @param {number[]} sums */
 function macro(rate, sums) {
   const there = ratesOf(rate, sums).filter((_, c) => sums[3 * c + 1] + sums[3 * c + 2]);
-  return there.length ? there.reduce((sum, one) => sum + one) / there.length : undefined;
+  return there.length ? there.reduce((sum, value) => sum + value) / there.length : undefined;
 }
 
 // ── Others ──
@@ -235,7 +235,7 @@ function determination(sums) {
     if (spread > count * Number.EPSILON * squares) return 1 - errors / spread;
     return Number(errors === 0);
   });
-  return sums[0] ? columns.reduce((sum, one) => sum + one) / columns.length : undefined;
+  return sums[0] ? columns.reduce((sum, column) => sum + column) / columns.length : undefined;
 }
 
 /** @param {number[]} sums */

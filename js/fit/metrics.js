@@ -106,11 +106,11 @@ export function trainingMeasures(all, graph, metrics, validates) {
   if (array) throw invalid(`fit: ${array.name} is not one number; evaluate gives it`);
   if (custom.length && !validates)
     throw invalid(`fit: '${custom[0].name}' is a metric of validation, which is not given`);
-  const own = pair && graph.outputs.some(({ name }) => name === pair.output) ? pair : undefined;
+  const evaluated = pair && graph.outputs.some(({ name }) => name === pair.output) ? pair : undefined;
   const first = measures[0]?.name ?? 'accuracy';
-  if (metrics && pair && !own && !validates)
+  if (metrics && pair && !evaluated && !validates)
     throw invalid(`fit: ${first} needs validation, or artifacts with additionalOutputs: ['${pair.output}']`);
-  return { ...all, pair: own, measures: own ? measures : [], custom: [] };
+  return { ...all, pair: evaluated, measures: evaluated ? measures : [], custom: [] };
 }
 
 /** @param {string} label */
@@ -199,7 +199,7 @@ export class Tally {
     this.#right += right;
     this.#labels += count;
     const measured = both ? this.#measure(both) : {};
-    return this.#told(
+    return this.#results(
       weights.some((weight) => weight) ? this.#mean(totals, weights) : undefined,
       right,
       count,
@@ -236,7 +236,7 @@ export class Tally {
     const bits = bytes && { 'bits-per-byte': (loss * this.#weights[0]) / Math.LN2 / bytes };
     return {
       loss,
-      ...this.#told(loss, this.#right, this.#labels, this.#measured),
+      ...this.#results(loss, this.#right, this.#labels, this.#measured),
       ...bits,
       ...Object.fromEntries(custom),
     };
@@ -257,10 +257,10 @@ export class Tally {
    * @param {number} labels
    * @param {Record<string, number[]>} measured
    */
-  #told(loss, right, labels, measured) {
-    const told = this.#measures.measures.map(({ name, tell }) => [name, measured[name] && tell(measured[name])]);
+  #results(loss, right, labels, measured) {
+    const results = this.#measures.measures.map(({ name, tell }) => [name, measured[name] && tell(measured[name])]);
     return {
-      ...Object.fromEntries(told.filter(([, value]) => value !== undefined)),
+      ...Object.fromEntries(results.filter(([, value]) => value !== undefined)),
       ...(labels && { accuracy: right / labels }),
       ...(this.#measures.perplexity && loss !== undefined && { perplexity: Math.exp(loss) }),
     };

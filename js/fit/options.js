@@ -111,11 +111,11 @@ export function checkCheckpoint(checkpoint) {
       throw invalid(`checkpoint: ${key} must be a number from 0 up, not ${nameOf(checkpoint[key])}`);
 }
 
-/** @param {string} where @param {unknown} given */
-export function checkCacheFeatures(where, given) {
-  if (['boolean', 'undefined'].includes(typeof given)) return;
-  checkKeys(where, /** @type {object} */ (given), CACHE_KEYS);
-  const { maxBytes = 0, store } = /** @type {any} */ (given);
+/** @param {string} where @param {unknown} wish */
+export function checkCacheFeatures(where, wish) {
+  if (['boolean', 'undefined'].includes(typeof wish)) return;
+  checkKeys(where, /** @type {object} */ (wish), CACHE_KEYS);
+  const { maxBytes = 0, store } = /** @type {any} */ (wish);
   checkWhole(`${where}: maxBytes`, maxBytes, 0);
   if (store !== undefined && !store?.gather)
     throw invalid(`${where}: store is what FeatureStore.open gives, not ${nameOf(store)}`);

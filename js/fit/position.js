@@ -6,7 +6,7 @@
  * @typedef {{ monitor: string, value: number, epoch: number, kept: boolean }} Best the value smaller is better; whether
  * the engine keeps its parameters
  * @typedef {{ position: Position, step: number, tally: number[], data?: number, best?: Best, plateau?: (number |
- * null)[], measured?: Record<string, number[]>, least?: number }} Standing `data`: the fingerprint of the data set;
+ * null)[], measured?: Record<string, number[]>, least?: number }} SavedFit `data`: the fingerprint of the data set;
  * `plateau`: what the schedule has seen; `least`: the smallest loss of an epoch
  */
 
@@ -20,11 +20,11 @@ const ENDS = ['completed', 'max-ms', 'early-stopping', 'non-finite-loss'];
  */
 
 export class FitPosition {
-  /** @type {Standing | undefined} */
-  standing;
+  /** @type {SavedFit | undefined} */
+  saved;
   /** The end of the fit whose last save made this session, until something else is done. @type {End | undefined} */
   end;
-  /** A step is under way, or a group of batches open: the engine is ahead of `standing`. */
+  /** A step is under way, or a group of batches open: the engine is ahead of `saved`. */
   busy = false;
   /** The layers below are those of which the fit keeps features, if it does. */
   isAsFrozen = true;
@@ -34,14 +34,14 @@ export class FitPosition {
 
   /** @param {string} [text] of a checkpoint */
   constructor(text = '') {
-    this.standing = read(text);
+    this.saved = read(text);
     this.end = readEnd(text);
   }
 
   /** For a checkpoint. JSON has no infinities, so the best value is a string. */
   get text() {
-    const { best, ...rest } = this.standing ?? {};
-    if (!this.standing) return this.end ? JSON.stringify({ end: this.end }) : '';
+    const { best, ...rest } = this.saved ?? {};
+    if (!this.saved) return this.end ? JSON.stringify({ end: this.end }) : '';
     return JSON.stringify({ ...rest, best: best && { ...best, value: String(best.value) } });
   }
 
@@ -83,7 +83,7 @@ export class FitPosition {
 
   /** The engine no longer keeps the best parameters: others train now. */
   forgetBest() {
-    if (this.standing?.best) this.standing = { ...this.standing, best: { ...this.standing.best, kept: false } };
+    if (this.saved?.best) this.saved = { ...this.saved, best: { ...this.saved.best, kept: false } };
   }
 
   /** Weights were set: of frozen layers, if so. @param {boolean} frozen */
@@ -95,7 +95,7 @@ export class FitPosition {
   close() {
     this.end = undefined; // the next fit of this session is another
     try {
-      if (this.standing) this.standing = { ...this.standing };
+      if (this.saved) this.saved = { ...this.saved };
     } finally {
       this.settle(); // whatever comes of it: who waits must not wait for ever
     }
@@ -116,7 +116,7 @@ const isMeasured = (measured) =>
 const isPlateau = (plateau) =>
   Array.isArray(plateau) &&
   plateau.length === 4 &&
-  plateau.every((one, i) => Number.isFinite(one) || (i === 0 && one === null));
+  plateau.every((number, i) => Number.isFinite(number) || (i === 0 && number === null));
 
 /** @param {Call | undefined} call @param {End['stopped']} stopped @returns {End | undefined} */
 export const endOf = (call, stopped) => call && { ...call, stopped };
@@ -131,7 +131,7 @@ function readEnd(text) {
   }
 }
 
-/** Parses an untrusted text. @param {string} text @returns {Standing | undefined} */
+/** Parses an untrusted text. @param {string} text @returns {SavedFit | undefined} */
 function read(text) {
   try {
     const { position, step, tally, data, best, plateau, measured, least } = JSON.parse(text);

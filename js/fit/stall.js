@@ -7,8 +7,8 @@ const STEPS = 50;
 export class StallDetector {
   #loss = NaN;
   #same = 0;
-  #toldOfLoss = false;
-  #toldOfGradients = false;
+  #warnedOfLoss = false;
+  #warnedOfGradients = false;
 
   /**
    * After a step of the optimizer.
@@ -23,16 +23,16 @@ export class StallDetector {
       gradientNorm === 0 &&
       loss !== 0 &&
       counted.some((weight, i) => i % 3 === 1 && weight !== 0) &&
-      !this.#toldOfGradients
+      !this.#warnedOfGradients
     ) {
-      this.#toldOfGradients = true;
+      this.#warnedOfGradients = true;
       return (
         `fit: all gradients of step ${step} are 0, so nothing is learned from it: ` +
         'an activation is dead or saturated, or the loss does not depend on what trains'
       );
     }
-    if (this.#same < STEPS || this.#toldOfLoss) return undefined;
-    this.#toldOfLoss = true;
+    if (this.#same < STEPS || this.#warnedOfLoss) return undefined;
+    this.#warnedOfLoss = true;
     return (
       `fit: the loss has been ${loss} for ${STEPS} steps, so nothing is learned: ` +
       'look at the labels, the learning rate and what trains'

@@ -62,7 +62,7 @@ export class TrainingData {
    */
   async keepFeatures(ask, options, position, rest) {
     const { [SHARED]: shared } = options;
-    if (shared && (await this.#takeShared(ask, shared))) return { features: shared.features.told };
+    if (shared && (await this.#takeShared(ask, shared))) return { features: shared.features.report };
     const { cacheFeatures = true, augment, epochs = 1 } = options;
     if (!cacheFeatures || augment || epochs < 2) return undefined;
     const how = { ...wishOf(cacheFeatures), labels: this.#labels, rest, isAsFrozen: () => position.isAsFrozen };

@@ -254,8 +254,8 @@ function tensorOf(tensor) {
 
 /** @param {Node} node */
 function nodeTable({ attributes, index, name, domain, type, inputs, outputs, operator }) {
-  const given = attributes.map((attribute) => ({ name: attribute.text(1), field: attributeOf(attribute) }));
-  const left = [...operator.defaults].filter(([key]) => !given.some((one) => one.name === key));
+  const present = attributes.map((attribute) => ({ name: attribute.text(1), field: attributeOf(attribute) }));
+  const left = [...operator.defaults].filter(([key]) => !present.some(({ name }) => name === key));
   const last = operator.inputs.length - 1;
   const counts = operator.inputs.map((_, i) =>
     operator.takesAny && i === last ? inputs.length - last : Number(i < inputs.length),
@@ -271,7 +271,7 @@ function nodeTable({ attributes, index, name, domain, type, inputs, outputs, ope
     text(''),
     list(inputs.map(text)),
     list(outputs.map(text)),
-    list([...given.map(({ field }) => field), ...left.map(([key, value]) => defaultOf(key, value))]),
+    list([...present.map(({ field }) => field), ...left.map(([key, value]) => defaultOf(key, value))]),
     vector(Int32Array.from(counts), counts.length),
     list([]),
   );

@@ -146,7 +146,7 @@ let operators;
 export function operatorOf(domain, name, version) {
   operators ??= readAll();
   const forms = (operators.get(`${domain}:${name}`) ?? []).filter(({ since }) => since <= version);
-  const form = forms.reduce((newest, one) => (one.since > newest.since ? one : newest), forms[0]);
+  const form = forms.reduce((newest, form) => (form.since > newest.since ? form : newest), forms[0]);
   return form?.outputs.length ? form : undefined;
 }
 

@@ -72,7 +72,7 @@ function headerOf(bytes, bad) {
     const header = JSON.parse(text);
     if (isObject(header) && isPlain(header, text)) return header;
   } catch {
-    // told below
+    // refused below
   }
   throw bad('its header is no JSON object: it is no safetensors file');
 }
@@ -87,7 +87,7 @@ const isObject = (value) => Boolean(value) && typeof value === 'object' && !Arra
  */
 function isPlain(header, text) {
   const notes = header.__metadata__ ?? {};
-  const keys = [header, ...Object.values(header)].flatMap((one) => (isObject(one) ? Object.keys(one) : []));
+  const keys = [header, ...Object.values(header)].flatMap((part) => (isObject(part) ? Object.keys(part) : []));
   const others = text.replace(/"(?:[^"\\]|\\.)*"/g, '');
   const isOnce = others.split(':').length - 1 === keys.length;
   const texts = [...keys, ...Object.values(notes)];
@@ -144,12 +144,12 @@ export function floatsOf(view, dtype, from, count) {
   return data;
 }
 
-/** A lazily made table of the value of each 16 bits. @param {(bits: number) => number} of */
-function tableOf(of) {
+/** A lazily made table of the value of each 16 bits. @param {(bits: number) => number} decode */
+function tableOf(decode) {
   /** @type {Float32Array | undefined} */
   let table;
   return () => {
-    table ??= Float32Array.from({ length: 2 ** 16 }, (_, bits) => of(bits));
+    table ??= Float32Array.from({ length: 2 ** 16 }, (_, bits) => decode(bits));
     return table;
   };
 }

@@ -25,9 +25,9 @@ export async function fromAudio(source, options = {}) {
   if (!sources.length) throw invalid('Tensor.fromAudio: there is no sound in the array');
   /** @type {Made[]} */
   const made = [];
-  for (const [i, one] of sources.entries()) {
+  for (const [i, sound] of sources.entries()) {
     const what = Array.isArray(source) ? `sound ${i}` : 'the sound';
-    made.push(make(what, await soundOf(what, one, options), options));
+    made.push(make(what, await soundOf(what, sound, options), options));
     checkSame(what, made[0], made[i]);
   }
   return new Tensor('float32', concatFloats(made.map(({ data }) => data)), [made.length, ...made[0].dims]);
@@ -70,7 +70,7 @@ function mono(what, buffer) {
   const channels = Array.from({ length: numberOfChannels }, (_, c) => buffer.getChannelData(c));
   if (!channels.every((channel) => channel instanceof Float32Array))
     throw invalid(`${what}: getChannelData must give a Float32Array, not ${nameOf(channels[0])}`);
-  const samples = channels[0].map((_, i) => channels.reduce((sum, one) => sum + one[i], 0) / numberOfChannels);
+  const samples = channels[0].map((_, i) => channels.reduce((sum, channel) => sum + channel[i], 0) / numberOfChannels);
   return { samples, rate };
 }
 

@@ -45,9 +45,9 @@ export async function fromImage(source, options = {}) {
   if (!sources.length) throw invalid('Tensor.fromImage: there is no picture in the array');
   /** @type {Picture[]} */
   const pictures = [];
-  for (const [i, one] of sources.entries()) {
+  for (const [i, picture] of sources.entries()) {
     const what = Array.isArray(source) ? `picture ${i}` : 'the picture';
-    pictures.push(fit(flatten(await pixelsOf(what, one), wish), wish));
+    pictures.push(fit(flatten(await pixelsOf(what, picture), wish), wish));
     checkSame(what, pictures[0], pictures[i]);
   }
   const type = options.dataType ?? 'float32';
@@ -114,16 +114,16 @@ function sizeOf(size) {
 /**
  * One number for each, or one for all.
  * @param {string} option
- * @param {unknown} given
+ * @param {unknown} value
  * @param {number} count
  * @param {(value: number) => boolean} [fits]
  * @param {string} [wanted]
  * @returns {number[]}
  */
-function numbers(option, given, count, fits = () => true, wanted = 'that are finite') {
-  const list = Array.isArray(given) ? [...given] : Array(count).fill(given);
+function numbers(option, value, count, fits = () => true, wanted = 'that are finite') {
+  const list = Array.isArray(value) ? [...value] : Array(count).fill(value);
   if (list.length === count && list.every((value) => Number.isFinite(value) && fits(value))) return list;
-  const came = typeof given === 'bigint' ? nameOf(given) : JSON.stringify(given);
+  const came = typeof value === 'bigint' ? nameOf(value) : JSON.stringify(value);
   throw invalid(`${option} must be a number or an array of ${count} numbers ${wanted}, not ${came}`);
 }
 

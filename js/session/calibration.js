@@ -40,8 +40,8 @@ export async function calibrate(
   const missed = missedOf(options.unknown, where);
   const labels = labelsOf(where, data, Infinity);
   const { output, areScores } = classesOutput(info);
-  const given = known ?? (await valuesOf(where, session, data.inputs, labels.length, output, signal));
-  const rows = areScores ? given : given.map(scoresOf);
+  const values = known ?? (await valuesOf(where, session, data.inputs, labels.length, output, signal));
+  const rows = areScores ? values : values.map(scoresOf);
   const stray = labels.findIndex((label) => label >= rows[0].length);
   if (stray >= 0)
     throw invalid(`${where}: label ${labels[stray]} in row ${stray}, and the classes are 0 to ${rows[0].length - 1}`);
@@ -96,7 +96,7 @@ export function thresholdOf(rows, labels, temperature, missed) {
     const most = Math.max(...p);
     return { most, right: p[labels[i]] === most };
   });
-  const right = read.filter((one) => one.right);
+  const right = read.filter((example) => example.right);
   const sorted = (right.length ? right : read).map(({ most }) => most).sort((a, b) => a - b);
   return sorted[Math.floor(missed * sorted.length)];
 }

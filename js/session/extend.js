@@ -149,9 +149,9 @@ function fitted(examples, shifts) {
   const tried = SCALES.map((by) => {
     const scale = by / (size || 1);
     const offset = shifts ? offsetAt(examples, scale) : 0;
-    return { scale, offset, loss: examples.reduce((sum, one) => sum + judged(one, scale, offset).loss, 0) };
+    return { scale, offset, loss: examples.reduce((sum, example) => sum + judged(example, scale, offset).loss, 0) };
   });
-  return tried.reduce((best, one) => (one.loss < best.loss ? one : best));
+  return tried.reduce((best, other) => (other.loss < best.loss ? other : best));
 }
 
 /** @param {number} x */
@@ -162,7 +162,7 @@ function offsetAt(examples, scale) {
   let [low, high] = [-MOST_OFFSET, MOST_OFFSET];
   for (let i = 0; i < HALVINGS; i++) {
     const middle = (low + high) / 2;
-    if (examples.reduce((sum, one) => sum + judged(one, scale, middle).slope, 0) < 0) low = middle;
+    if (examples.reduce((sum, example) => sum + judged(example, scale, middle).slope, 0) < 0) low = middle;
     else high = middle;
   }
   return (low + high) / 2;

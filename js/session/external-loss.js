@@ -52,8 +52,8 @@ function opened(ask, outside, run) {
       checkInputs(inputs, outside);
       state.over = 'has had its backward';
       try {
-        const given = await ask('backward', { run, gradients: packed, inputs }, [packed.buffer], signal);
-        return /** @type {Record<string, Tensor>} */ (tensorsOf(given));
+        const tensors = await ask('backward', { run, gradients: packed, inputs }, [packed.buffer], signal);
+        return /** @type {Record<string, Tensor>} */ (tensorsOf(tensors));
       } catch (error) {
         if (error instanceof TrainletError && ASKED_AGAIN.includes(error.code)) state.over = '';
         else ask('dropForward', run).catch(() => {}); // it may not have reached the engine
@@ -84,9 +84,9 @@ async function dropRun(ask, run, state) {
  */
 function gradientsOf(gradients, { outputs }) {
   checkKeys('backward', gradients, outputs);
-  const given = Object.entries(gradients ?? {}).filter(([, value]) => value !== undefined && value !== null);
-  if (!given.length) throw invalid(`backward wants the gradient of an output at least: ${outputs.join(', ')}`);
-  return given.map(([name, value]) => [name, check(`the gradient of '${name}'`, value)]);
+  const named = Object.entries(gradients ?? {}).filter(([, value]) => value !== undefined && value !== null);
+  if (!named.length) throw invalid(`backward wants the gradient of an output at least: ${outputs.join(', ')}`);
+  return named.map(([name, value]) => [name, check(`the gradient of '${name}'`, value)]);
 }
 
 /** @param {readonly string[]} inputs @param {Outside} outside */

@@ -40,9 +40,9 @@ export async function initializeHead(session, head, data, known, signal) {
 
 /** @param {string} where @param {{ labels?: Feeds }} data @param {number} classes */
 export function labelsOf(where, data, classes) {
-  const given = /** @type {TensorLike[]} */ (Object.values(data?.labels ?? {}));
-  const labels = Array.from(/** @type {any} */ (given[0]?.data ?? []), Number);
-  if (given.length !== 1 || !labels.length) throw invalid(`${where}: data are { inputs, labels }, with one label`);
+  const tensors = /** @type {TensorLike[]} */ (Object.values(data?.labels ?? {}));
+  const labels = Array.from(/** @type {any} */ (tensors[0]?.data ?? []), Number);
+  if (tensors.length !== 1 || !labels.length) throw invalid(`${where}: data are { inputs, labels }, with one label`);
   const stray = labels.findIndex((label) => !(Number.isInteger(label) && label >= 0 && label < classes));
   if (stray >= 0)
     throw invalid(`${where}: label ${labels[stray]} in row ${stray}, and the classes are 0 to ${classes - 1}`);

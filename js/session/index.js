@@ -3,7 +3,7 @@
 import { invalid } from '../base/errors.js';
 import { lazy } from '../base/lazy.js';
 import { checkEngineOptions } from '../engine/options.js';
-import { INSIDE, ORT_OPTIONS, open, PART_NAMES, sourcesOf } from './open.js';
+import { INTERNALS, ORT_OPTIONS, open, PART_NAMES, sourcesOf } from './open.js';
 
 /**
  * @import { ArtifactSources, CompactSource, LoadSessionOptions, SessionOptions, Source } from '../types.js'
@@ -15,7 +15,7 @@ import { INSIDE, ORT_OPTIONS, open, PART_NAMES, sourcesOf } from './open.js';
 /** @template T @param {() => Promise<T>} load */
 function early(load) {
   const loading = lazy(load);
-  loading.catch(() => {}); // told when it is awaited
+  loading.catch(() => {}); // thrown where it is awaited
   return loading;
 }
 
@@ -46,7 +46,7 @@ class TrainingDoor {
 
   /** @param {any} session @returns {session is TrainingSession} */
   static [Symbol.hasInstance](session) {
-    return Boolean(session?.[INSIDE]?.info.train);
+    return Boolean(session?.[INTERNALS]?.info.train);
   }
 
   static get name() {
@@ -70,7 +70,7 @@ class InferenceDoor {
 
   /** @param {any} session @returns {session is InferenceSession} */
   static [Symbol.hasInstance](session) {
-    return Boolean(session?.[INSIDE]?.info.model);
+    return Boolean(session?.[INTERNALS]?.info.model);
   }
 
   static get name() {

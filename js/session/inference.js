@@ -1,7 +1,7 @@
 /** The session that only infers. */
 
 import { lazy } from '../base/lazy.js';
-import { endProfiling, INSIDE, names, namesIn } from './open.js';
+import { endProfiling, INTERNALS, names, namesIn } from './open.js';
 import { INFERENCE_OPTIONS, runGraph } from './run.js';
 
 /** @import { BatchOptions, Feeds, Fetches, FetchStructure, RunOptions } from '../types.js' */
@@ -44,7 +44,7 @@ export class InferenceSession {
     return 'InferenceSession';
   }
 
-  get [INSIDE]() {
+  get [INTERNALS]() {
     return { ask: this.#client.ask, info: { model: this.#graph } };
   }
 

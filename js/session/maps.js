@@ -46,9 +46,9 @@ export const runWithMaps = async (ask, graph, info, feeds, fetches, options, how
         isMap(name) && Array.isArray(value) ? closed(/** @type {[Tensor, Tensor]} */ (value)) : value,
       ]),
     );
-  const given = { ...feeds };
+  const fed = { ...feeds };
   for (const input of info.inputs)
-    if (input.map && Object.hasOwn(given, input.name))
-      given[input.name] = /** @type {any} */ (opened(input, given[input.name]));
-  return await runGraph(ask, graph, { ...info, inputs }, given, fetches, options, { ...how, unpack });
+    if (input.map && Object.hasOwn(fed, input.name))
+      fed[input.name] = /** @type {any} */ (opened(input, fed[input.name]));
+  return await runGraph(ask, graph, { ...info, inputs }, fed, fetches, options, { ...how, unpack });
 };

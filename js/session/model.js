@@ -86,13 +86,13 @@ async function askOnce(method, model, options, settings, withoutWeights = false)
     const isSmall = !comes && buffers.reduce((sum, { byteLength }) => sum + byteLength, 0) <= IDLE_BYTES;
     const asked = { model: bytes, external, constants, settings };
     /** @type {string[]} */
-    let told = [];
+    let warnings = [];
     if (comes) {
       const { hand } = await lazy(() => import('../sources/external-data.js'));
-      told = await hand(client, asked, inPieces ?? {}, withoutWeights, options);
+      warnings = await hand(client, asked, inPieces ?? {}, withoutWeights, options);
     }
     const answer = await (comes ? client.ask(method, null) : client.ask(method, asked, buffers));
-    if (told.length && 'warnings' in answer) answer.warnings.push(...told);
+    if (warnings.length && 'warnings' in answer) answer.warnings.push(...warnings);
     if (isSmall && !options.wasmBinary) leave(client, kindOf(options));
     else await client.release();
     return answer;
@@ -111,7 +111,7 @@ async function readModel(model, options) {
 function inTwo(/** @type {Record<string, Source>} */ externalData) {
   const isWhole = (/** @type {Source} */ source) => source instanceof Uint8Array || source instanceof ArrayBuffer;
   const all = Object.entries(externalData);
-  const [whole, others] = [true, false].map((one) => all.filter(([, source]) => isWhole(source) === one));
+  const [whole, others] = [true, false].map((whole) => all.filter(([, source]) => isWhole(source) === whole));
   return { whole: Object.fromEntries(whole), inPieces: others.length ? Object.fromEntries(others) : undefined };
 }
 

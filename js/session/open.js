@@ -13,7 +13,7 @@ import { readExternal, readSource } from '../sources/source.js';
 /** @import { Client } from '../engine/client.js' */
 
 /** Internals for other parts of the package: access to the engine, and its answers. */
-export const INSIDE = Symbol();
+export const INTERNALS = Symbol();
 /** The files that a training session was made of, without checkpoints, for its `save`. */
 export const MADE = Symbol();
 

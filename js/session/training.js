@@ -4,7 +4,7 @@ import { askedAt } from '../base/call-site.js';
 import { checkKeys, checkWhole, invalid, nameOf } from '../base/errors.js';
 import { lazy } from '../base/lazy.js';
 import { bind, check, pack, Tensor } from '../base/tensor.js';
-import { endProfiling, INSIDE, MADE, names, namesIn } from './open.js';
+import { endProfiling, INTERNALS, MADE, names, namesIn } from './open.js';
 import { PropertyBag } from './properties.js';
 import { PREDICT_OPTIONS, runGraph, STEP_OPTIONS, withSignal } from './run.js';
 
@@ -94,7 +94,7 @@ export class TrainingSession {
     return 'TrainingSession';
   }
 
-  get [INSIDE]() {
+  get [INTERNALS]() {
     return { ask: this.#ask, info: this.#info, lent: this.#lent };
   }
 
@@ -156,7 +156,7 @@ export class TrainingSession {
 
   /** @param {readonly string[]} patterns */
   async setTrainable(patterns) {
-    if (!Array.isArray(patterns) || !patterns.length || !patterns.every((one) => typeof one === 'string' && one))
+    if (!Array.isArray(patterns) || !patterns.length || !patterns.every((name) => typeof name === 'string' && name))
       throw invalid("setTrainable: wanted an array of names or patterns, as ['head.*']");
     if (this.#fitting) throw invalid('a fit of this session is running already');
     this.#info = await this.#ask('setTrainable', [...patterns]);
@@ -190,7 +190,7 @@ export class TrainingSession {
     try {
       const { fit, FitPosition } = await withData();
       this.#position ??= new FitPosition();
-      return await fit({ ...this[INSIDE], position: this.#position }, data, options);
+      return await fit({ ...this[INTERNALS], position: this.#position }, data, options);
     } catch (error) {
       throw askedAt(here, error);
     } finally {
@@ -205,7 +205,7 @@ export class TrainingSession {
     const here = new Error();
     try {
       const { evaluate } = await withData();
-      return await evaluate({ ...this[INSIDE], ask: this.#lent(options?.adapter) }, data, options);
+      return await evaluate({ ...this[INTERNALS], ask: this.#lent(options?.adapter) }, data, options);
     } catch (error) {
       throw askedAt(here, error);
     }
@@ -270,14 +270,14 @@ export class TrainingSession {
    * @param {PredictOptions['adapter']} [adapter] undefined: the one in use
    * @returns {Ask}
    */
-  #lent = (adapter) => (adapter === undefined ? this.#ask : this.#lending(this, this[INSIDE], adapter));
+  #lent = (adapter) => (adapter === undefined ? this.#ask : this.#lending(this, this[INTERNALS], adapter));
 
   /** @param {AdapterMethod} method @param {any[]} args */
   async #adapt(method, args) {
     const { lora } = this.#eval();
     const act = (await lazy(() => import('../adapters/adapter.js')))[method];
     const inside = {
-      ...this[INSIDE],
+      ...this[INTERNALS],
       lora,
       position: () => (this.#fitting ? undefined : (this.#position ?? {})),
     };
@@ -427,7 +427,7 @@ function linesOf(group) {
 
 /** Nobody's to change. @param {ParameterInfo[]} parameters @returns {readonly ParameterInfo[]} */
 function frozen(parameters) {
-  return Object.freeze(parameters.map((one) => Object.freeze({ ...one, dims: Object.freeze([...one.dims]) })));
+  return Object.freeze(parameters.map((each) => Object.freeze({ ...each, dims: Object.freeze([...each.dims]) })));
 }
 
 /** The engine's word for it. @param {string} where @param {boolean | 'with-statistics'} which @returns {Which} */

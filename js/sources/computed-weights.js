@@ -96,7 +96,7 @@ const unaryOf = (/** @type {string} */ name) => (Object.hasOwn(UNARY, stem(name)
  * @param {boolean} sameDims as the tensor's, so that an unnamed step among others is none of layout alone
  */
 export function stepsOf(name, between, sameDims) {
-  const others = [name, ...between].filter((one) => !LAYOUT.test(one));
+  const others = [name, ...between].filter((value) => !LAYOUT.test(value));
   const steps = others.map(unaryOf);
   const unnamed = isNumbered(name) && between.some(isNumbered);
   if (steps.some((step) => !step) || steps.length > 2 || (sameDims && unnamed)) return undefined;
@@ -119,10 +119,10 @@ export function recurrentRecipe(parameter, parameters, { origins, inputs }) {
   const reader = parameter.readers.find(({ op }) => RECURRENT.test(op));
   const parts = PARTS[inputs.get(parameter.name) ?? 0];
   if (!reader || !parts?.length) return undefined;
-  const told = (origins.get(parameter.name) ?? []).map((name) => LAYER.exec(name)).find(Boolean);
-  if (!told && !reader.node.includes('/')) return undefined;
-  const module = told ? (told[1] ?? '') : moduleOfNode(reader.node);
-  const layer = told ? told[2] : layerOf(reader.node, module, parameters);
+  const layerNote = (origins.get(parameter.name) ?? []).map((name) => LAYER.exec(name)).find(Boolean);
+  if (!layerNote && !reader.node.includes('/')) return undefined;
+  const module = layerNote ? (layerNote[1] ?? '') : moduleOfNode(reader.node);
+  const layer = layerNote ? layerNote[2] : layerOf(reader.node, module, parameters);
   const names = Array.from({ length: parameter.dims[0] }, (_, direction) =>
     parts.map((part) => `${module && `${module}.`}${part}_l${layer}${direction ? '_reverse' : ''}`),
   ).flat();
@@ -139,7 +139,7 @@ export function recurrentRecipe(parameter, parameters, { origins, inputs }) {
  */
 function layerOf(node, module, parameters) {
   const nodes = parameters.flatMap(({ readers }) => readers.filter(({ op }) => RECURRENT.test(op)));
-  return [...new Set(nodes.map((one) => one.node))].filter((one) => moduleOfNode(one) === module).indexOf(node);
+  return [...new Set(nodes.map((reader) => reader.node))].filter((name) => moduleOfNode(name) === module).indexOf(node);
 }
 
 /** @param {Floats} tensor of as many rows for each gate @param {number[]} gates */
@@ -163,18 +163,18 @@ const EPSILON = 1e-5;
  */
 export function foldedRecipe({ name, names, dims, readers, transposed }, has) {
   const norm = names.map(moduleOf).find((module) => has(`${module}.running_mean`));
-  const op = readers.map((reader) => reader.op).find((one) => /^(Conv|ConvTranspose|Gemm)$/.test(one));
+  const op = readers.map((reader) => reader.op).find((type) => /^(Conv|ConvTranspose|Gemm)$/.test(type));
   const isBias = /bias$/.test(name);
   const layer = moduleOf(name);
   if (norm === undefined || norm === layer || !op || transposed || !has(`${layer}.weight`)) return undefined;
-  const own = isBias ? `${layer}.bias` : `${layer}.weight`;
-  const start = has(own) ? 1 : 0;
+  const first = isBias ? `${layer}.bias` : `${layer}.weight`;
+  const start = has(first) ? 1 : 0;
   if (!start && !isBias) return undefined;
   const axis = op === 'ConvTranspose' ? 1 : 0;
   return {
     names: [
-      ...(start ? [own] : []),
-      ...['weight', 'bias', 'running_mean', 'running_var'].map((one) => `${norm}.${one}`),
+      ...(start ? [first] : []),
+      ...['weight', 'bias', 'running_mean', 'running_var'].map((tensor) => `${norm}.${tensor}`),
     ],
     warning: norm,
     make(parts) {

@@ -32,7 +32,7 @@ export async function hand(client, asked, files, withoutWeights, options) {
   const open = new Map();
   const openFile = async (/** @type {string} */ location) => {
     const source = files[location];
-    const ranges = await told(location, source, options, () => rangesOf(location, source, options));
+    const ranges = await withSentence(location, source, options, () => rangesOf(location, source, options));
     open.set(plain(location), ranges);
   };
   try {
@@ -48,13 +48,13 @@ export async function hand(client, asked, files, withoutWeights, options) {
     const handPiece = async (
       /** @type {typeof pieces[number]} */ { location, offset, bytes, index, late, name: of },
     ) => {
-      const name = Object.keys(files).find((one) => plain(one) === plain(location)) ?? location;
+      const name = Object.keys(files).find((key) => plain(key) === plain(location)) ?? location;
       if (!open.has(plain(location)) && name in files) await openFile(name);
       const file = open.get(plain(location));
       if (!file) throw lacking(location, late ? of : '');
       for (let from = 0; from < bytes || from === 0; from += AT_ONCE) {
         const count = Math.min(AT_ONCE, bytes - from);
-        const some = await told(name, files[name], options, () => file.read(offset + from, count));
+        const some = await withSentence(name, files[name], options, () => file.read(offset + from, count));
         await client.ask('piece', { index, from, bytes: some }, [some.buffer]);
         loadedBytes += count;
         options.onProgress?.({ source: name, loadedBytes, totalBytes });
@@ -90,11 +90,11 @@ async function handOthers(client, late, notes, options) {
   try {
     const { handWeights } = await import('./model-weights.js');
     return await handWeights(client, options.weights, { late, notes }, options, async (source) => {
-      const ranges = await told('weights', source, options, () => rangesOf('weights', source, options));
+      const ranges = await withSentence('weights', source, options, () => rangesOf('weights', source, options));
       open.push(ranges);
       return {
         ...ranges,
-        read: (from, bytes) => told('weights', source, options, () => ranges.read(from, bytes)),
+        read: (from, bytes) => withSentence('weights', source, options, () => ranges.read(from, bytes)),
       };
     });
   } finally {
@@ -127,7 +127,7 @@ function inOrder(pieces) {
  * @param {string} location @param {Source} source @param {EngineOptions} options
  * @param {() => Promise<T>} work
  */
-async function told(location, source, { signal }, work) {
+async function withSentence(location, source, { signal }, work) {
   checkSignal(signal);
   try {
     return await work();

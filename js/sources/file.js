@@ -53,11 +53,11 @@ export async function readFile(url, signal) {
  */
 async function dataBeside(url, model) {
   const [{ readdir, realpath }, { dirname }] = await Promise.all([nodeModule('fs/promises'), nodeModule('path')]);
-  const own = decodeURIComponent(url.pathname.slice(url.pathname.lastIndexOf('/') + 1));
+  const base = decodeURIComponent(url.pathname.slice(url.pathname.lastIndexOf('/') + 1));
   const folder = dirname(await realpath(url));
   const beside = /** @type {Record<string, URL>} */ ({});
   for (const name of await readdir(new URL('.', url))) {
-    if (name.length <= own.length || !name.startsWith(own) || !Buffer.from(model.buffer).includes(name)) continue;
+    if (name.length <= base.length || !name.startsWith(base) || !Buffer.from(model.buffer).includes(name)) continue;
     const place = new URL(encodeURIComponent(name), url);
     if (dirname(await realpath(place)) === folder) beside[name] = place;
   }

@@ -99,14 +99,16 @@ function matched(parameters, tensors, notes) {
   const inFile = renaming(prefixOf(parameters, tensors), tensors);
   const named = (/** @type {string} */ name) => tensors.get(inFile(name));
   const has = (/** @type {string} */ name) => named(name) !== undefined;
-  const own = (/** @type {ModelParameter} */ { name }) => named(name);
+  const tensorOf = (/** @type {ModelParameter} */ { name }) => named(name);
   // an exporter that keeps names keeps the order of dims; one that does not shows it where they differ
-  const reverses = parameters.some((one) => one.transposed && waysOf(one, own(one)) === 'turned');
-  const owned = new Set(parameters.map(own));
+  const reverses = parameters.some(
+    (parameter) => parameter.transposed && waysOf(parameter, tensorOf(parameter)) === 'turned',
+  );
+  const owned = new Set(parameters.map(tensorOf));
   /** @param {ModelParameter} parameter @param {string} name @returns {Match[]} */
   const plain = (parameter, name) => {
     const tensor = named(name);
-    const isOwn = tensor === own(parameter);
+    const isOwn = tensor === tensorOf(parameter);
     const ways = waysOf(parameter, tensor);
     const turned = ways === 'turned' || (ways === 'both' && parameter.transposed && (!isOwn || reverses));
     if (tensor && ways) return [{ tensors: [tensor], turned }];
@@ -127,7 +129,7 @@ function matched(parameters, tensors, notes) {
       throw computed(parameter, found[0].tensors);
     return found;
   };
-  const found = new Map(parameters.map((one) => /** @type {const} */ ([one, matchesOf(one)])));
+  const found = new Map(parameters.map((parameter) => /** @type {const} */ ([parameter, matchesOf(parameter)])));
   for (const [parameter, matches] of found) if (!matches.length) found.delete(parameter);
   if (!found.size)
     throw invalid(
@@ -164,20 +166,20 @@ function foldedFrom(parameter, origins, named, reverses) {
  * @param {ModelParameter} parameter @param {string[]} between @param {boolean} reverses
  */
 function isTurned({ name, transposed }, between, reverses) {
-  const turns = [name, ...between].filter((one) =>
-    /^(t|numpy_t|mt|transpose|permute|swapaxes|movedim)(_\d+)?$/.test(one),
+  const turns = [name, ...between].filter((value) =>
+    /^(t|numpy_t|mt|transpose|permute|swapaxes|movedim)(_\d+)?$/.test(value),
   );
   return turns.length % 2 === 1 || (isNumbered(name) && !turns.length && (transposed || reverses));
 }
 
-/** Without dims of 1. @template {{ dims: readonly number[] }} T @param {T} one @returns {T} */
-const squeezed = (one) => ({ ...one, dims: one.dims.filter((d) => d !== 1) });
+/** Without dims of 1. @template {{ dims: readonly number[] }} T @param {T} tensor @returns {T} */
+const squeezed = (tensor) => ({ ...tensor, dims: tensor.dims.filter((d) => d !== 1) });
 
 /** @param {ModelParameter} parameter @param {readonly Stored[]} from */
 function computed({ name, readers: [reader] }, from) {
   const what = reader ? `${reader.op} '${reader.node}' reads what` : `'${name}' is what`;
   return invalid(
-    `weights: ${what} the exporter has computed from ${listed(from.map((one) => one.name))}, and the model ` +
+    `weights: ${what} the exporter has computed from ${listed(from.map((tensor) => tensor.name))}, and the model ` +
       'does not say how: export it with optimize=False, or by TorchScript with do_constant_folding=False',
   );
 }
@@ -196,7 +198,7 @@ function checkRest(parameters, tensors, found, { origins }) {
     if (!name.startsWith('onnx::') || size < 2 || origins.has(name)) continue;
     const modules = parameter.readers.map(({ node }) => moduleOfNode(node));
     const isNear = (/** @type {Stored} */ { name: tensor, count }) =>
-      modules.some((one) => isWithin(moduleOf(tensor), one) || isWithin(one, moduleOf(tensor))) ||
+      modules.some((module) => isWithin(moduleOf(tensor), module) || isWithin(module, moduleOf(tensor))) ||
       (!found.has(parameter) && modules.includes('') && size % count === 0);
     const from = rest.filter(isNear);
     if (from.length) throw computed(parameter, from);
@@ -219,7 +221,7 @@ function waysOf({ dims }, tensor) {
  * @param {readonly ModelParameter[]} parameters @param {Tensors} tensors
  */
 function prefixOf(parameters, tensors) {
-  const names = new Set(parameters.flatMap((one) => one.names));
+  const names = new Set(parameters.flatMap((parameter) => parameter.names));
   const counts = new Map([['', 0]]);
   const count = (/** @type {string} */ prefix) => counts.set(prefix, (counts.get(prefix) ?? 0) + 1);
   for (const [sign, all, others] of /** @type {const} */ ([
@@ -280,8 +282,8 @@ function leftOver(parameters, tensors, found) {
   const unused = unusedIn(tensors, found).map(({ name }) => name);
   const isLearned = (/** @type {ModelParameter} */ { dims, readers }) =>
     dims.length > 1 && readers.some(({ as }) => as !== 'operand');
-  const missing = parameters.filter((one) => isLearned(one) && !found.has(one));
-  const names = missing.map(({ name, names: all }) => all.find((one) => !isNumbered(one)) ?? name);
+  const missing = parameters.filter((parameter) => isLearned(parameter) && !found.has(parameter));
+  const names = missing.map(({ name, names: all }) => all.find((known) => !isNumbered(known)) ?? name);
   const norms = new Set([...found.values()].flatMap((matches) => matches.flatMap(({ warning }) => warning ?? [])));
   return [
     ...(unused.length ? [`weights: the model has no parameter for ${listed(unused)}`] : []),

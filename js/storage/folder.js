@@ -169,8 +169,8 @@ export class Folder {
 
   /** @param {string} name @param {Version} version */
   async read(name, { version }) {
-    const own = await this.#tryToRead({ name, version, file: fileOf(name, version) });
-    if (own) return own;
+    const exact = await this.#tryToRead({ name, version, file: fileOf(name, version) });
+    if (exact) return exact;
     const found = (await this.#versionFiles(name)).find((versionFile) => versionFile.version === version);
     return found && (await this.#tryToRead(found)); // in the format before, or gone
   }

@@ -38,10 +38,10 @@ export async function readSamples(file) {
   /** @type {Entry[]} */
   const entries = samples.map((/** @type {any} */ sample, i) => {
     const { id, record, bytes } = sample ?? {};
-    const own = opened.bytes.slice(at, at + bytes);
-    if (!ID.test(id) || own.length !== bytes || !isRecord(record, bytes)) throw corrupt(`its sample ${i} is none`);
+    const part = opened.bytes.slice(at, at + bytes);
+    if (!ID.test(id) || part.length !== bytes || !isRecord(record, bytes)) throw corrupt(`its sample ${i} is none`);
     at += bytes;
-    return { id, record, bytes: own };
+    return { id, record, bytes: part };
   });
   if (at !== opened.bytes.length) throw corrupt('it has more bytes than its samples');
   return [...new Map(entries.map((entry) => [entry.id, entry])).values()];

@@ -82,9 +82,9 @@ function takeInput(name, value) {
 
 /** @param {Noted} record @param {Uint8Array} bytes */
 export function unpackSample({ inputs }, bytes) {
-  const own = new Uint8Array(bytes);
+  const copy = new Uint8Array(bytes);
   const tensors = inputs.map(({ name, type, dims, offset }) => {
-    const data = new (arrayOf(type))(own.buffer, offset, sizeOf(dims));
+    const data = new (arrayOf(type))(copy.buffer, offset, sizeOf(dims));
     return [name, new Tensor(type, data, dims)];
   });
   return Object.fromEntries(tensors);

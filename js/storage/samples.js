@@ -188,7 +188,7 @@ export class Samples {
         return older && { info: infoOf(id, older.record, older.bytes.length) };
       }),
     );
-    return found.flatMap((one) => one ?? []).sort((a, b) => (a.info.id < b.info.id ? -1 : 1));
+    return found.flatMap((item) => item ?? []).sort((a, b) => (a.info.id < b.info.id ? -1 : 1));
   }
 
   /**

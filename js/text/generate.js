@@ -56,7 +56,7 @@ export async function generate(session, ids, options = {}) {
     all.push(id);
     made.push(id);
     await onToken?.(id);
-    if (ends.some((end) => end.every((one, i) => made[made.length - end.length + i] === one)))
+    if (ends.some((end) => end.every((token, i) => made[made.length - end.length + i] === token)))
       return { ids: made, stopped: 'stop' };
   }
   return { ids: made, stopped: 'max-tokens' };
@@ -111,8 +111,8 @@ export function padded(length) {
  * @param {Float32Array} a @param {Float32Array} b
  */
 function alike(a, b) {
-  const size = a.reduce((most, one) => Math.max(most, Math.abs(one)), 0);
-  return a.every((one, i) => Math.abs(one - b[i]) <= 1e-3 * size);
+  const size = a.reduce((most, x) => Math.max(most, Math.abs(x)), 0);
+  return a.every((x, i) => Math.abs(x - b[i]) <= 1e-3 * size);
 }
 
 class Reader {

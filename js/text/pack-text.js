@@ -44,7 +44,7 @@ export function packText(texts, options) {
 /** @param {unknown} value @returns {value is ArrayLike<number | bigint>} */
 const isIds = (value) =>
   (ArrayBuffer.isView(value) && !(value instanceof DataView)) ||
-  (Array.isArray(value) && value.every((one) => typeof one === 'number' || typeof one === 'bigint'));
+  (Array.isArray(value) && value.every((id) => typeof id === 'number' || typeof id === 'bigint'));
 
 /** @param {unknown} texts @returns {Text[]} */
 function textsOf(texts) {
@@ -111,7 +111,7 @@ function tensorsOf(rows, length, inputs) {
     [ids.name, all(ids, (row) => row.ids)],
     ...(mask ? [/** @type {[string, Plain]} */ ([mask.name, all(mask, counted)])] : []),
     ...(positions ? [/** @type {[string, Plain]} */ ([positions.name, all(positions, places)])] : []),
-    ...past.map((one) => /** @type {[string, Plain]} */ ([one.input.name, emptyFor(one, rows.length)])),
+    ...past.map((cache) => /** @type {[string, Plain]} */ ([cache.input.name, emptyFor(cache, rows.length)])),
   ];
   return {
     inputs: Object.fromEntries(fed.map(([name, plain]) => [name, tensorOf(plain)])),

@@ -70,9 +70,9 @@ function ranked(row, place) {
       while (row[i] < pivot) i++;
       while (row[j] > pivot) j--;
       if (i > j) break;
-      const one = row[i];
+      const score = row[i];
       row[i++] = row[j];
-      row[j--] = one;
+      row[j--] = score;
     }
     if (place <= j) high = j;
     else if (place >= i) low = i;
@@ -85,7 +85,7 @@ function ranked(row, place) {
 function softmax(scores) {
   const most = scores[largest(scores)];
   const powers = scores.map((score) => Math.exp(score - most));
-  const sum = powers.reduce((all, one) => all + one, 0);
+  const sum = powers.reduce((all, power) => all + power, 0);
   return powers.map((power) => power / sum);
 }
 
@@ -102,8 +102,8 @@ function withoutTail(p, share) {
     if (tail > 1 - share) break;
     p[i] = 0;
   }
-  const sum = p.reduce((all, one) => all + one, 0);
-  return p.map((one) => one / sum);
+  const sum = p.reduce((all, x) => all + x, 0);
+  return p.map((x) => x / sum);
 }
 
 /** The first of several. @param {Float32Array | Float64Array} row */

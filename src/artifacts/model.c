@@ -46,7 +46,7 @@ static Graph *read_bound(TrainletArtifacts *a, const void *model, size_t bytes) 
   Graph *g = read_model(a, model, bytes, true);
   if (g && a->error.status == STATUS_OK) g = constants_bind(&a->constants, g, &a->parsed, &a->error);
   if (!g || constants_check_used(&a->constants, &a->error) != STATUS_OK) return NULL;
-  g = constants_settle(g, &a->parsed, &a->error);
+  g = constants_complete(g, &a->parsed, &a->error);
   return g || a->error.status != STATUS_OK ? g : read_model(a, model, bytes, false);
 }
 

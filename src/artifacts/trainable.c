@@ -41,8 +41,8 @@ const char *artifacts_frozen_because(const TrainletArtifacts *a, const Value *v)
   if (a->requires_grad.count && !names_match(&a->requires_grad, v->name)) return "requiresGrad does not name it";
   if (a->by_training_info) return NULL;
   if (a->weights.infinite[v->index]) return "it holds values that are infinite or NaN";
-  if (a->requires_grad.count || (v->told == TOLD_PARAMETER && !buffer_is_waves(&a->weights, v))) return NULL;
-  if (v->told == TOLD_NO_PARAMETER) return "the exporter says that it is no parameter but a buffer or constant";
+  if (a->requires_grad.count || (v->note == NOTE_PARAMETER && !buffer_is_waves(&a->weights, v))) return NULL;
+  if (v->note == NOTE_NO_PARAMETER) return "the exporter says that it is no parameter but a buffer or constant";
   if (is_of_group_norm(a, v)) return "it is a part of a GroupNormalization, which has a scale and bias of its own";
   if (buffer_by_contents(&a->weights, v)) return "it is a mask, a table of waves or a filter, which no layer learns";
   if (buffer_by_name(&a->weights, v)) return "its name is that of a buffer";
@@ -51,11 +51,11 @@ const char *artifacts_frozen_because(const TrainletArtifacts *a, const Value *v)
 }
 
 /* One that was computed trains by what its exporter notes of that. */
-static Told told_again(const TrainletArtifacts *a, const Value *v) {
+static ExporterNote note_to_keep(const TrainletArtifacts *a, const Value *v) {
   bool learned = weights_learned(&a->weights, v) && !buffer_by_contents(&a->weights, v) &&
                  !buffer_by_name(&a->weights, v);
-  if (!learned || v->told == TOLD_NO_PARAMETER) return v->told;
-  return v->computed_from ? TOLD_PARAMETER : TOLD_NOTHING; /* its readers tell it */
+  if (!learned || v->note == NOTE_NO_PARAMETER) return v->note;
+  return v->computed_from ? NOTE_PARAMETER : NOTE_NONE; /* its readers tell it */
 }
 
 Status artifacts_note_exporter(const TrainletArtifacts *a, Graph *g) {
@@ -63,8 +63,8 @@ Status artifacts_note_exporter(const TrainletArtifacts *a, Graph *g) {
     const Value *v = a->model->values[i];
     bool made = v->kind == VALUE_CONSTANT && !v->initializer && weights_learned(&a->weights, v); /* a node holds it */
     if (!made && (!mode_is_parameter(v) || v->quantized)) continue;
-    const char digit[] = {(char)('0' + (made ? TOLD_NO_PARAMETER : told_again(a, v))), '\0'};
-    if (*digit != '0') TRY(notes_add(g, TOLD_KEY, v->name, digit));
+    const char digit[] = {(char)('0' + (made ? NOTE_NO_PARAMETER : note_to_keep(a, v))), '\0'};
+    if (*digit != '0') TRY(notes_add(g, NOTES_KEY, v->name, digit));
   }
   return STATUS_OK;
 }
@@ -81,7 +81,7 @@ static Status make_masters(TrainletArtifacts *a, bool *made) {
   int count = m->value_count;
   for (int i = 0; i < count; i++) {
     Value *v = m->values[i];
-    bool learned = v->told == TOLD_PARAMETER || weights_learned(&a->weights, v) ||
+    bool learned = v->note == NOTE_PARAMETER || weights_learned(&a->weights, v) ||
                    weights_may_be_learned(&a->weights, v);
     if (!master_wanted(v) || names_match(&a->frozen, v->name)) continue;
     if (a->requires_grad.count) learned = names_match(&a->requires_grad, v->name);

@@ -94,14 +94,14 @@ static bool is_converters(const Readings *all, const Value *v) {
   bool early = shape_elements(&v->shape) == 1, named = strstr(name, "cst"); /* Mu_Mulcst */
   for (int i = 0; i < all->count; i++) early |= all->items[i].early;
   for (size_t i = 0; i < sizeof made / sizeof *made; i++) named |= strncmp(name, made[i], strlen(made[i])) == 0;
-  return named && early && v->told == TOLD_NOTHING;
+  return named && early && v->note == NOTE_NONE;
 }
 
 /* A single number may be one that a model learns only where an operator learns others, not as Dropout's ratio. */
 static bool may_be_learned(const Readings *all, const Value *v) {
   static const char made[] = "val_"; /* PyTorch's exporter calls so what it made up itself, as a first state of zeros */
-  if (v->told == TOLD_NO_PARAMETER || strncmp(v->name, made, strlen(made)) == 0 || is_converters(all, v)) return false;
-  bool may = shape_elements(&v->shape) > 1 || !all->count || v->told == TOLD_ATTRIBUTE || is_computed_number(v);
+  if (v->note == NOTE_NO_PARAMETER || strncmp(v->name, made, strlen(made)) == 0 || is_converters(all, v)) return false;
+  bool may = shape_elements(&v->shape) > 1 || !all->count || v->note == NOTE_ATTRIBUTE || is_computed_number(v);
   for (int i = 0; i < all->count; i++) may |= weights_says(all->items[i].node->op);
   return may;
 }
@@ -112,7 +112,7 @@ static bool is_left_out(const TrainletArtifacts *a, const Value *v, bool trained
                  !names_match(&a->frozen, v->name);
   if (a->requires_grad.count) return is_free && names_match(&a->requires_grad, v->name);
   return is_free && may_be_learned(&a->weights.of[v->index], v) &&
-         (v->told == TOLD_PARAMETER || !buffer_by_contents(&a->weights, v));
+         (v->note == NOTE_PARAMETER || !buffer_by_contents(&a->weights, v));
 }
 
 static void describe(const TrainletArtifacts *a, const Value *v, char text[], size_t room) {

@@ -87,7 +87,7 @@ Graph *constants_bind(Constants *c, Graph *g, Arena *arena, Error *error) {
   return bound;
 }
 
-Graph *constants_settle(Graph *g, Arena *arena, Error *error) {
+Graph *constants_complete(Graph *g, Arena *arena, Error *error) {
   g->deferral.allowed = false;
   if (g->deferral.pending && !(g = clone(g, arena, error, NULL))) return NULL; /* refused by the first deferred node */
   bool all_there = true;

@@ -20,6 +20,6 @@ void *constants_add(Constants *c, const char *name, int type, int rank, const in
 Graph *constants_bind(Constants *c, Graph *g, Arena *arena, Error *error);
 /* The graph if none of its nodes is deferred and all its values are tensors of numbers; otherwise NULL, with the
  * sentence of a deferred node. */
-Graph *constants_settle(Graph *g, Arena *arena, Error *error);
+Graph *constants_complete(Graph *g, Arena *arena, Error *error);
 /* Refuses one whose name no model's input had. */
 Status constants_check_used(const Constants *c, Error *error);

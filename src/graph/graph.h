@@ -34,8 +34,8 @@ typedef struct Declared {
   Shape shape; /* shape of each; rank -1: any */
 } Declared;
 
-/* An exporter's notes on an initializer. TOLD_ATTRIBUTE: a module's parameter or buffer, by its name. */
-typedef enum Told { TOLD_NOTHING, TOLD_ATTRIBUTE, TOLD_PARAMETER, TOLD_NO_PARAMETER } Told;
+/* An exporter's notes on an initializer. NOTE_ATTRIBUTE: a module's parameter or buffer, by its name. */
+typedef enum ExporterNote { NOTE_NONE, NOTE_ATTRIBUTE, NOTE_PARAMETER, NOTE_NO_PARAMETER } ExporterNote;
 
 typedef struct Value {
   const char *name; /* never NULL, unique in its graph */
@@ -72,7 +72,7 @@ typedef struct Value {
   bool quantized; /* VALUE_CONSTANT that stands for a frozen weight, or a part of that (model/quantize.h) */
   bool depends;   /* backward only: it depends on a value whose gradient is wanted */
   bool stretched; /* backward only: it depends on a broadcast of different symbols (Node.stretches) */
-  Told told;
+  ExporterNote note;
   const char *computed_from; /* the parameter from which an exporter computed this constant; NULL: none */
   bool computed_masked;      /* from no other parameter, but from a buffer too */
   bool computed_changed;     /* the exporter did more than move and add elements */

@@ -31,7 +31,7 @@ static void settle(Value *v) {
 
 /* One number may be a factor of a size, unless an exporter calls it a parameter. */
 static bool may_train(const Value *v) {
-  bool named = v->told == TOLD_PARAMETER || v->told == TOLD_ATTRIBUTE;
+  bool named = v->note == NOTE_PARAMETER || v->note == NOTE_ATTRIBUTE;
   return v->initializer && dtype_is_float(v->type) && (named || shape_elements(&v->shape) > 1);
 }
 

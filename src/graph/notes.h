@@ -5,7 +5,7 @@
 #define DETACHED_KEY "trainlet.detached"     /* no gradient flows back through it */
 #define PADDING_KEY "trainlet.padding_idx"   /* a Gather: the row of the table that gets no gradient */
 #define EVAL_KEY "trainlet.eval_batch_norms" /* a BatchNormalization that runs in inference mode while others train */
-#define TOLD_KEY "trainlet.initializers"     /* Value.told as a digit, of initializers whose readers do not tell it */
+#define NOTES_KEY "trainlet.initializers"    /* Value.note as a digit, of initializers whose readers do not tell it */
 
 /* The text behind the name on its line; NULL if there is no such line. */
 const char *notes_find(const Graph *g, const char *key, const char *name);

@@ -62,19 +62,19 @@ bool conv_input_gradient_bytes(const Conv *conv, size_t *bytes) { return input_v
 bool conv_weight_gradient_bytes(const Conv *conv, size_t *bytes) { return weights_variant(conv)->bytes(conv, bytes); }
 
 size_t conv_packed_floats(const Conv *conv) {
-  const ConvVariant *way = forward_variant(conv);
-  return way->packed_floats ? way->packed_floats(conv) : 0;
+  const ConvVariant *chosen = forward_variant(conv);
+  return chosen->packed_floats ? chosen->packed_floats(conv) : 0;
 }
 
 void conv_pack_weights(const Conv *conv, const float *w, float *packed, void *scratch) {
-  const ConvVariant *way = forward_variant(conv);
-  if (way->pack) way->pack(conv, w, packed, scratch);
+  const ConvVariant *chosen = forward_variant(conv);
+  if (chosen->pack) chosen->pack(conv, w, packed, scratch);
 }
 
-static void run(const ConvVariant *way, const Conv *conv, const float *a, const float *b, const float *bias, float *to,
-                void *scratch) {
-  variant_see(way->way);
-  way->run(conv, a, b, bias, to, scratch);
+static void run(const ConvVariant *chosen, const Conv *conv, const float *a, const float *b, const float *bias,
+                float *to, void *scratch) {
+  variant_see(chosen->variant);
+  chosen->run(conv, a, b, bias, to, scratch);
 }
 
 void conv_forward(const Conv *conv, const float *x, const float *w, const float *bias, float *y, void *scratch) {

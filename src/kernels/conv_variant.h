@@ -5,7 +5,7 @@
 #include "variant.h"
 
 typedef struct ConvVariant {
-  Variant way;
+  Variant variant;
   bool (*suits)(const Conv *conv);
   bool (*can)(const Conv *conv); /* asked if no variant suits; NULL: it suits whatever it can do */
   bool (*bytes)(const Conv *conv, size_t *bytes);

@@ -11,8 +11,7 @@
 enum {
   CELLS = 36,
   TILES_WANTED = 64, /* tiles of a part: enough columns for the product */
-  SKEW = 16, /* floats from one cell's matrix to the next: the same place in all 36 must not fall into the same cache
-                line */
+  SKEW = 16,         /* floats between cells' matrices: equal places of all 36 must not share a cache line */
   LEAST_CHANNELS = 12,
   LEAST_TILES = 12,     /* the transform of the weights must be worth it */
   LEAST_WORK = 1 << 20, /* multiplications that are worth waking threads */
@@ -138,9 +137,8 @@ typedef struct Forward {
   float *y;
   bool turned;
   Parts parts;
-  /* threads that have parts of their own, so that V and M stay in their caches; 1: all share each part */
-  size_t workers;
-  size_t columns;                      /* tiles of a part, filled up to whole panels */
+  size_t workers; /* threads with parts of their own, so that V and M stay in their caches; 1: all share each part */
+  size_t columns; /* tiles of a part, filled up to whole panels */
   size_t u_stride, v_stride, m_stride; /* from cell to cell */
   Tile *tile;                          /* one list for each worker */
   float *raw;                          /* U (C, F) in each cell, before it is packed, where V and M come later */

@@ -79,7 +79,7 @@ static Value *parameter(Head *h, const char *name, Shape shape, float bound) {
   Value *v = graph_constant(h->g, graph_fresh_name(h->g, name), DTYPE_FLOAT32, &shape, data);
   if (!v || !names_add(h->parameters, v->name, h->arena)) return NULL;
   v->initializer = true;
-  v->told = TOLD_PARAMETER;
+  v->note = NOTE_PARAMETER;
   return v;
 }
 
@@ -102,7 +102,7 @@ static Value *put_layer(Head *h, Layer l) {
   return emit(h->g, "Add", emit(h->g, "MatMul", l.x, l.weight), l.bias);
 }
 
-static Status tell(Head *h, const char *key, const char *const *texts, int count) {
+static Status set_texts(Head *h, const char *key, const char *const *texts, int count) {
   TextBuilder p = text_new(h->g->arena);
   for (int i = 0; i < count; i++) text_put(&p, i ? "," : "["), text_string(&p, texts[i]);
   text_put(&p, "]");
@@ -131,9 +131,9 @@ static Value *put_layers(Head *h, Value *x) {
   const char *const names[] = {x->name, last.weight->name, last.bias->name};
   if (graph_metadata(h->g, CALIBRATION_KEY))
     graph_set_metadata(h->g, CALIBRATION_KEY, ""); /* the old scores' calibration does not hold */
-  bool told = tell(h, CLASSES_KEY, o->classes.names, o->classes.count) == STATUS_OK &&
-              tell(h, HEAD_KEY, names, 3) == STATUS_OK;
-  return told ? scores : NULL;
+  bool done = set_texts(h, CLASSES_KEY, o->classes.names, o->classes.count) == STATUS_OK &&
+              set_texts(h, HEAD_KEY, names, 3) == STATUS_OK;
+  return done ? scores : NULL;
 }
 
 /* ---- what is left ---- */

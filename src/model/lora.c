@@ -145,7 +145,7 @@ static Value *parameter(Lora *l, const Module *m, const char *end, Shape shape, 
   Value *v = graph_constant(l->g, name, DTYPE_FLOAT32, &shape, data);
   if (!v || !names_add(l->parameters, v->name, l->arena)) return NULL;
   v->initializer = true;
-  v->told = TOLD_PARAMETER;
+  v->note = NOTE_PARAMETER;
   return v;
 }
 
@@ -364,7 +364,7 @@ static void tell_other(TextBuilder *p, const Lora *l, const char *parameter) {
   text_put(p, ","), text_key(p, "turned"), text_put(p, m && m->turned ? "true}" : "false}");
 }
 
-static Status tell(Lora *l) {
+static Status set_metadata(Lora *l) {
   static const char *const biases[] = {"none", "all", "lora_only"};
   const LoraOptions *o = l->o;
   TextBuilder p = text_new(l->g->arena);
@@ -398,5 +398,5 @@ Status lora_put(Graph *g, const LoraOptions *o, NameList *parameters, Arena *are
                      "lora: no module is left to adapt; those of the model are %s",
                      l.modules.count ? listed(&l.modules, arena) : "none");
   TRY(add_others(&l));
-  return tell(&l);
+  return set_metadata(&l);
 }

@@ -96,7 +96,7 @@ static bool fits_halves(const Value *v) {
 }
 
 static bool is_weight(const Weights *weights, const Value *v) {
-  bool learned = v->told == TOLD_PARAMETER || (v->told != TOLD_NO_PARAMETER && weights_learned(weights, v));
+  bool learned = v->note == NOTE_PARAMETER || (v->note != NOTE_NO_PARAMETER && weights_learned(weights, v));
   return learned && mode_is_parameter(v) && !v->statistic && !weights->infinite[v->index];
 }
 

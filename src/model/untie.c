@@ -158,7 +158,7 @@ Shared untie_find(Graph *m, const Weights *w, const bool *trained) {
   for (int i = 0; i < m->value_count; i++) {
     const Readings *all = &w->of[i];
     int before = found.copies;
-    if (m->values[i]->told == TOLD_PARAMETER && !m->values[i]->computed_from) continue; /* its nodes name it */
+    if (m->values[i]->note == NOTE_PARAMETER && !m->values[i]->computed_from) continue; /* its nodes name it */
     for (int k = all->count - 1; trained[i] && k >= 0; k--) {
       if (k == base_of(all) || owner_of(&u, m->values[i], all, k) != k) continue;
       found.copies++;
@@ -189,7 +189,7 @@ static Value *copy_of(Graph *m, const Value *v, const Reading *r) {
   Value *copy = name ? graph_constant(m, graph_fresh_name(m, name), v->type, &v->shape, v->data) : NULL;
   if (!copy) return NULL;
   copy->initializer = true;
-  copy->computed_changed = is_replaced(r) && v->told == TOLD_ATTRIBUTE &&
+  copy->computed_changed = is_replaced(r) && v->note == NOTE_ATTRIBUTE &&
                            (r->as == READ_SCALE || r->as == READ_OPERAND);
   return copy;
 }

@@ -118,7 +118,7 @@ static Status read_origin(const OnnxReader *r, bool names, const char *list, Val
     if (p && !names && !first.length) first = name;
   }
   v->computed_changed |= sum && (transposed || parameters > 1);
-  v->told = parameters ? TOLD_PARAMETER : names || !placeholders ? TOLD_NO_PARAMETER : TOLD_NOTHING;
+  v->note = parameters ? NOTE_PARAMETER : names || !placeholders ? NOTE_NO_PARAMETER : NOTE_NONE;
   v->computed_masked = holes && parameters == 1;
   if (!first.length) return STATUS_OK;
   v->computed_from = arena_copy_part(r->arena, first.at, first.length);
@@ -137,18 +137,18 @@ static Status read_value(const OnnxReader *r, bool names, const Onnx__ValueInfoP
   const char *kind = kind_of(from), *list = onnx_exporter_origins(from);
   Value *v = (kind || list) && from->name && *from->name ? graph_find(r->graph, from->name) : NULL;
   if (!v || !v->initializer) return STATUS_OK;
-  if (kind) v->told = strcmp(kind, "PARAMETER") == 0 ? TOLD_PARAMETER : TOLD_NO_PARAMETER;
+  if (kind) v->note = strcmp(kind, "PARAMETER") == 0 ? NOTE_PARAMETER : NOTE_NO_PARAMETER;
   return kind || !r->placeholder_count ? STATUS_OK : read_origin(r, names, list, v);
 }
 
 /* Keras on PyTorch hands its variables over as constants: where none is told a parameter, a constant may be one. */
 static void doubt_constants(const OnnxReader *r) {
   for (int i = 0; i < r->graph->value_count; i++)
-    if (r->graph->values[i]->told == TOLD_PARAMETER) return;
+    if (r->graph->values[i]->note == NOTE_PARAMETER) return;
   for (size_t i = 0; i < r->from->n_value_info; i++) {
     const char *kind = kind_of(r->from->value_info[i]), *name = r->from->value_info[i]->name;
     Value *v = name && kind && strcmp(kind, "BUFFER") != 0 ? graph_find(r->graph, name) : NULL;
-    if (v) v->told = TOLD_NOTHING;
+    if (v) v->note = NOTE_NONE;
   }
 }
 
@@ -215,7 +215,7 @@ static void find_attributes(const OnnxReader *r) {
     bool made = isdigit((unsigned char)*v->name) || strpbrk(v->name, ":/") || strncmp(v->name, "val_", 4) == 0;
     if (!v->initializer || made) continue;
     Span name = {v->name, strlen(v->name)};
-    v->told = TOLD_ATTRIBUTE;
+    v->note = NOTE_ATTRIBUTE;
     if (begins(&name, "embedding") || begins(&name, "expand")) v->computed_from = v->name;
   }
 }
@@ -224,8 +224,8 @@ static void find_attributes(const OnnxReader *r) {
 static void read_kept(const OnnxReader *r) {
   for (int i = 0; i < r->graph->value_count; i++) {
     Value *v = r->graph->values[i];
-    const char *kept = v->initializer ? notes_find(r->graph, TOLD_KEY, v->name) : NULL;
-    if (kept && *kept) v->told = (Told)(kept[1] & 3);
+    const char *kept = v->initializer ? notes_find(r->graph, NOTES_KEY, v->name) : NULL;
+    if (kept && *kept) v->note = (ExporterNote)(kept[1] & 3);
   }
 }
 
@@ -268,6 +268,6 @@ Status onnx_exporter_read(OnnxReader *r) {
   }
   for (size_t i = 0; i < r->from->n_value_info; i++) TRY(read_value(r, names, r->from->value_info[i]));
   doubt_constants(r);
-  if (graph_metadata(r->graph, TOLD_KEY)) read_kept(r);
+  if (graph_metadata(r->graph, NOTES_KEY)) read_kept(r);
   return STATUS_OK;
 }

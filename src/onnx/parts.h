@@ -36,7 +36,7 @@ Status onnx_body_read(OnnxReader *r);                                 /* constan
 Status onnx_outputs_read(OnnxReader *r);
 /* Keeps made-up names apart from all of `from`, which is read later (onnx_body_read does so for its own graph). */
 Status onnx_names_reserve(Graph *g, const Onnx__GraphProto *from);
-Status onnx_exporter_read(OnnxReader *r); /* Value.told, of initializers read before */
+Status onnx_exporter_read(OnnxReader *r); /* Value.note, of initializers read before */
 Status onnx_exporter_read_module(OnnxReader *r, const Onnx__NodeProto *next); /* Graph.module */
 Status onnx_exporter_read_node(OnnxReader *r, const Onnx__NodeProto *from);   /* notes on gradients */
 int onnx_exporter_rank(const Onnx__GraphProto *from, const char *name); /* declared of an output of a node; -1: none */

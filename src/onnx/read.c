@@ -221,9 +221,9 @@ static Status declare_output(Reader *r, const Onnx__TypeProto *type, Value *v) {
   Reader quiet = *r;
   Declared d = {0};
   quiet.error = &ignored;
-  bool told = v->type != DTYPE_NONE && v->kind != VALUE_SEQUENCE;
-  return told || v->declared || read_type(&quiet, v->name, type, &d) != STATUS_OK ? r->error->status
-                                                                                  : declare(r, v->name, &d, v);
+  bool typed = v->type != DTYPE_NONE && v->kind != VALUE_SEQUENCE;
+  return typed || v->declared || read_type(&quiet, v->name, type, &d) != STATUS_OK ? r->error->status
+                                                                                   : declare(r, v->name, &d, v);
 }
 
 Status onnx_outputs_read(Reader *r) {

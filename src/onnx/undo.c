@@ -174,7 +174,7 @@ static Value *add_own(OnnxReader *r, const Value *v, const Placeholder *p) {
   const char *name = v->computed_from ? arena_print(r->arena, "%s:%s", target ? target : "", v->name) : target;
   Value *own = name ? add_parameter(r, graph_fresh_name(r->graph, name), v, &v->shape, v->data) : NULL;
   if (!own) return NULL;
-  own->told = p->parameter ? TOLD_PARAMETER : v->told == TOLD_NOTHING ? TOLD_NOTHING : TOLD_NO_PARAMETER;
+  own->note = p->parameter ? NOTE_PARAMETER : v->note == NOTE_NONE ? NOTE_NONE : NOTE_NO_PARAMETER;
   if (v->computed_from) own->computed_from = target;
   return own;
 }
@@ -270,7 +270,7 @@ static Value *find_bias(OnnxReader *r, const Placeholder *p, const Value *w, Dim
   const char *name = arena_print(r->arena, "%.*s", (int)p->target.length, p->target.at);
   void *zeros = arena_alloc(r->arena, (size_t)width * dtype_bytes(w->type));
   bias = add_parameter(r, graph_fresh_name(r->graph, name), w, &(Shape){1, {width}}, zeros);
-  if (bias && w->told != TOLD_NOTHING) bias->told = p->parameter ? TOLD_PARAMETER : TOLD_NO_PARAMETER;
+  if (bias && w->note != NOTE_NONE) bias->note = p->parameter ? NOTE_PARAMETER : NOTE_NO_PARAMETER;
   return bias;
 }
 
@@ -364,7 +364,7 @@ Status onnx_undo(OnnxReader *r, Onnx__NodeProto *n, bool *done) {
   if ((*done = stands_for_parameter(r, n))) {
     const Value *v = graph_find(r->graph, n->input[0]);
     Value *own = add_parameter(r, n->output[0], v, &v->shape, v->data);
-    if (own) own->told = r->by_pytorch ? TOLD_ATTRIBUTE : TOLD_NOTHING;
+    if (own) own->note = r->by_pytorch ? NOTE_ATTRIBUTE : NOTE_NONE;
     return own ? STATUS_OK : out_of_memory(r);
   }
   if (!r->placeholder_count || !read_call(r, n, &c)) return STATUS_OK;

@@ -316,13 +316,13 @@ static CachedProgram *prepare(ProgramCache *t, const Request *r, size_t key_coun
 /* Gives back what a session can do without: the other programs, and the packed weights that they read; the step arena
  * where the run has its own. */
 static bool drop_caches(ProgramCache *t, const Request *r) {
-  bool any = (t->packed.bytes > 0 && !t->waiting) || (r->arena && t->step_arena.raw);
+  bool any = (t->packed.bytes > 0 && !t->holders) || (r->arena && t->step_arena.raw);
   for (int i = 0; i < PROGRAMS_MAX; i++) {
     any |= t->programs[i] != NULL;
     let_go(t->programs[i]);
     t->programs[i] = NULL;
   }
-  if (!t->waiting) packed_free(&t->packed);
+  if (!t->holders) packed_free(&t->packed);
   if (r->arena) block_free(&t->step_arena);
   return any;
 }
@@ -355,12 +355,12 @@ Program *program_cache_find(ProgramCache *t, const Request *r, Error *error) {
 
 CachedProgram *program_cache_hold(ProgramCache *t, const Request *r, Error *error) {
   CachedProgram *c = program_of(t, r, error);
-  if (c) c->holders++, t->waiting++;
+  if (c) c->holders++, t->holders++;
   return c;
 }
 
 void program_cache_let_go(ProgramCache *t, CachedProgram *c) {
-  t->waiting--;
+  t->holders--;
   let_go(c);
 }
 

@@ -23,7 +23,7 @@ typedef struct CachedProgram {
 
 typedef struct ProgramCache {
   CachedProgram *programs[PROGRAMS_MAX]; /* NULL where there is none yet */
-  int waiting;                           /* runs that hold a program, and packed weights with it */
+  int holders;                           /* runs that hold a program, and packed weights with it */
   uint64_t clock;
   Block key; /* key of the request at hand */
   PackedStore packed;

@@ -9,11 +9,11 @@
 
 #define DEFAULT_ADAPTER "default" /* PEFT's name of the first */
 
-/* The state of a parameter besides its values. */
-typedef struct Standing {
+/* A parameter's counters: updates so far, and values and moments that were not finite. */
+typedef struct Counters {
   int64_t steps;
   size_t non_finite[3];
-} Standing;
+} Counters;
 
 static size_t padded_bytes(const Parameter *p) { return (p->bytes + 15) & ~(size_t)15; }
 
@@ -27,16 +27,16 @@ static Adapter *find(const Adapters *a, const char *name) {
 
 /* Zeros. */
 static Adapter *make(TrainletSession *s, const char *name, int parts) {
-  size_t values = s->adapters.bytes * (size_t)parts, standing = (size_t)s->state.count * sizeof(Standing);
+  size_t values = s->adapters.bytes * (size_t)parts, counters = (size_t)s->state.count * sizeof(Counters);
   size_t text = strlen(name) + 1, head = (sizeof(Adapter) + 15) & ~(size_t)15;
   Block block = {0};
-  if (!block_reserve_zeroed(&block, head + values + standing + text)) return out_of_memory(s), NULL;
+  if (!block_reserve_zeroed(&block, head + values + counters + text)) return out_of_memory(s), NULL;
   char *at = block.data;
   Adapter *a = (Adapter *)(void *)at;
   a->block = block;
   a->values = (float *)(void *)(at += head);
-  a->standing = (Standing *)(void *)(at += values);
-  a->name = memcpy(at + standing, name, text);
+  a->counters = (Counters *)(void *)(at += values);
+  a->name = memcpy(at + counters, name, text);
   s->state.total_bytes += block.capacity;
   return a;
 }
@@ -59,9 +59,9 @@ static void copy(TrainletSession *s, Adapter *a, Direction direction) {
       float *kept = kept_part(s, a, at, k);
       if (parts[k]) memcpy(direction == OUT ? kept : parts[k], direction == OUT ? parts[k] : kept, p->bytes);
     }
-    Standing *standing = &a->standing[i];
-    if (direction == OUT) standing->steps = p->steps, memcpy(standing->non_finite, p->non_finite, sizeof p->non_finite);
-    else p->steps = standing->steps, memcpy(p->non_finite, standing->non_finite, sizeof p->non_finite);
+    Counters *counters = &a->counters[i];
+    if (direction == OUT) counters->steps = p->steps, memcpy(counters->non_finite, p->non_finite, sizeof p->non_finite);
+    else p->steps = counters->steps, memcpy(p->non_finite, counters->non_finite, sizeof p->non_finite);
     if (direction == IN && !p->trainable) s->program_cache.packed.stale = true;
     at += padded_bytes(p) / sizeof(float);
   }
@@ -78,7 +78,7 @@ static Adapter *add(TrainletSession *s, const char *name) {
   Adapter *a = make(s, name, 1 + s->state.moment_count);
   if (!a) return NULL;
   memcpy(a->values, start->values, s->adapters.bytes);
-  for (int i = 0; i < s->state.count; i++) a->standing[i].non_finite[0] = start->standing[i].non_finite[0];
+  for (int i = 0; i < s->state.count; i++) a->counters[i].non_finite[0] = start->counters[i].non_finite[0];
   append(&s->adapters, a);
   return a;
 }
@@ -115,13 +115,13 @@ static Status mismatch(TrainletSession *s, const char *name, const char *adapter
 
 /* The place where the adapter keeps the tensor; NULL with a sentence if it is not one of an adapter's. */
 static float *place_of(TrainletSession *s, const Adapter *a, const CheckpointTensor *t, const char *name, int part,
-                       Standing **standing) {
+                       Counters **counters) {
   size_t at = 0;
   for (int i = 0; i < s->state.count; i++) {
     const Parameter *p = &s->state.parameters[i];
     if (!p->adapted) continue;
     if (strcmp(p->name, name) == 0 && p->type == t->type && p->bytes == t->bytes) {
-      *standing = &a->standing[i];
+      *counters = &a->counters[i];
       return kept_part(s, a, at, part);
     }
     at += padded_bytes(p) / sizeof(float);
@@ -130,9 +130,9 @@ static float *place_of(TrainletSession *s, const Adapter *a, const CheckpointTen
 }
 
 static Status take_tensors(TrainletSession *s, Adapter *a, const CheckpointTensor *tensors, int count) {
-  Standing *standing;
+  Counters *counters;
   for (int i = 0; i < count; i++) {
-    float *to = place_of(s, a, &tensors[i], tensors[i].name, 0, &standing);
+    float *to = place_of(s, a, &tensors[i], tensors[i].name, 0, &counters);
     if (!to) return s->error.status;
     memcpy(to, tensors[i].data, tensors[i].bytes);
   }
@@ -140,13 +140,13 @@ static Status take_tensors(TrainletSession *s, Adapter *a, const CheckpointTenso
 }
 
 static Status take_moments(TrainletSession *s, Adapter *a, const CheckpointMoments *m) {
-  Standing *standing;
+  Counters *counters;
   if (m->count != s->state.moment_count) return mismatch(s, m->parameter, a->name);
   for (int k = 0; k < m->count; k++) {
-    float *to = place_of(s, a, &m->moment[k], m->parameter, 1 + k, &standing);
+    float *to = place_of(s, a, &m->moment[k], m->parameter, 1 + k, &counters);
     if (!to) return s->error.status;
     memcpy(to, m->moment[k].data, m->moment[k].bytes);
-    standing->steps = m->steps;
+    counters->steps = m->steps;
   }
   return STATUS_OK;
 }
@@ -203,7 +203,8 @@ void adapters_free(Adapters *all) {
 
 /* ---- for a checkpoint ---- */
 
-static CheckpointTensor waiting(const TrainletSession *s, const Parameter *p, const Adapter *a, size_t at, int part) {
+static CheckpointTensor stored_tensor(const TrainletSession *s, const Parameter *p, const Adapter *a, size_t at,
+                                      int part) {
   static const char *const names[] = {NULL, "momentum0", "momentum1"};
   return (CheckpointTensor){part ? names[part] : p->name, p->type, p->shape, kept_part(s, a, at, part), p->bytes};
 }
@@ -216,9 +217,9 @@ static Status gather(TrainletSession *s, const Adapter *a, bool moments, Arena *
   for (int i = 0; i < s->state.count; i++) {
     const Parameter *p = &s->state.parameters[i];
     if (!p->adapted) continue;
-    out->tensors[out->count++] = waiting(s, p, a, at, 0);
-    CheckpointMoments m = {.parameter = p->name, .count = s->state.moment_count, .steps = a->standing[i].steps};
-    for (int k = 0; k < m.count; k++) m.moment[k] = waiting(s, p, a, at, 1 + k);
+    out->tensors[out->count++] = stored_tensor(s, p, a, at, 0);
+    CheckpointMoments m = {.parameter = p->name, .count = s->state.moment_count, .steps = a->counters[i].steps};
+    for (int k = 0; k < m.count; k++) m.moment[k] = stored_tensor(s, p, a, at, 1 + k);
     if (moments) out->moments[out->moment_count++] = m;
     at += padded_bytes(p) / sizeof(float);
   }

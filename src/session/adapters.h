@@ -2,7 +2,7 @@
  * kept beside it.
  *
  *   state:  │ base │ A, B, moments of `used` │        use another ─▶ copied out, the other copied in
- *   Adapter │ values │ moment 0 │ moment 1 │ standing │ name │   one a block; `start` has values alone
+ *   Adapter │ values │ moment 0 │ moment 1 │ counters │ name │   one a block; `start` has values alone
  */
 #pragma once
 #include "state/state.h"
@@ -14,7 +14,7 @@ typedef struct Adapter {
   Block block; /* in which all of it lies */
   const char *name;
   float *values;             /* values of the adapted parameters, in their order; those of `used` are in the state */
-  struct Standing *standing; /* one for each parameter of the session */
+  struct Counters *counters; /* one for each parameter of the session */
 } Adapter;
 
 typedef struct Adapters {

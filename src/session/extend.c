@@ -146,7 +146,7 @@ static Status put_inputs(Graph *g) {
   return STATUS_OK;
 }
 
-static Status tell(const Extension *e, Graph *g) {
+static Status set_names(const Extension *e, Graph *g) {
   if (*e->names) TRY(graph_set_metadata(g, CLASSES_KEY, e->names));
   return graph_metadata(g, CALIBRATION_KEY) ? graph_set_metadata(g, CALIBRATION_KEY, "") : STATUS_OK;
 }
@@ -181,7 +181,7 @@ static Status write_wider(TrainletSession *s, const Extension *e, Model *m, Aren
   }
   if (m->has_gradients) rewrite_drop_dead(wider); /* nodes that only gradients towards inputs read */
   TRY(put_inputs(wider));
-  TRY(tell(e, wider));
+  TRY(set_names(e, wider));
   return onnx_write(wider, false, &s->result, &s->result_bytes);
 }
 

@@ -43,7 +43,7 @@ static bool is_table_of_waves(const Value *v) {
 }
 
 static bool is_table(const Reading *r, const Value *v) {
-  return r->node->op == &op_gather || v->told == TOLD_ATTRIBUTE;
+  return r->node->op == &op_gather || v->note == NOTE_ATTRIBUTE;
 }
 
 static const Reading *last_reading(const Weights *w, const Value *v) {
@@ -116,6 +116,6 @@ bool buffer_by_name(const Weights *w, const Value *v) {
       "mask",    "mean", "std",    "var",    "pe",   "freq", "freqs",   "cached",
       "cumprod", "grid", "window", "filter", "filt", "fb",   "anchors", "final_logits_bias"};
   static const char *const kernel[] = {"kernel"};
-  if (v->told != TOLD_ATTRIBUTE) return is_row_of_zeros(v);
+  if (v->note != NOTE_ATTRIBUTE) return is_row_of_zeros(v);
   return ends_in(v, names, sizeof names / sizeof *names) || (ends_in(v, kernel, 1) && !is_factor(w, v));
 }

@@ -251,7 +251,7 @@ static int row_of_zeros(const Value *table) {
 static Status note_padding(Graph *m, const Node *n) {
   const Value *table = n->op == &op_gather ? n->in[0] : NULL;
   bool looks_up = table && mode_is_parameter(table) && table->shape.rank == 2 && !node_int(n, "axis", 0);
-  if (!looks_up || table->told != TOLD_ATTRIBUTE) return STATUS_OK;
+  if (!looks_up || table->note != NOTE_ATTRIBUTE) return STATUS_OK;
   int row = row_of_zeros(table);
   const char *text = row < 0 ? NULL : arena_print(m->arena, "%d", row);
   return text ? notes_add(m, PADDING_KEY, n->out[0]->name, text) : STATUS_OK;

@@ -99,7 +99,7 @@ static bool reads_learned(const Reader *r, const Node *n) {
   for (int i = 0; i < n->in_count; i++) {
     const Value *v = n->in[i];
     if (!v || !r->alone[v->index]) continue;
-    if (read_is_learned(as_of(r, n, i)) || (v->told == TOLD_ATTRIBUTE && !is_early(r, n, i))) return true;
+    if (read_is_learned(as_of(r, n, i)) || (v->note == NOTE_ATTRIBUTE && !is_early(r, n, i))) return true;
   }
   return false;
 }
@@ -212,5 +212,5 @@ bool weights_may_be_learned(const Weights *w, const Value *v) {
   const Readings *all = &w->of[v->index];
   bool may = false;
   for (int i = 0; i < all->count; i++) may |= all->items[i].node->op->grad && !all->items[i].early;
-  return may && v->told == TOLD_ATTRIBUTE;
+  return may && v->note == NOTE_ATTRIBUTE;
 }

@@ -220,7 +220,7 @@ static Value *a_statistic(Frozen *m) {
 }
 static Value *no_parameter(Frozen *m) {
   Value *y = a_product(m);
-  m->w->told = TOLD_NO_PARAMETER;
+  m->w->note = NOTE_NO_PARAMETER;
   return y;
 }
 static Value *infinite(Frozen *m) {

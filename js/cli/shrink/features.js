@@ -11,7 +11,7 @@ import { readFileSync } from 'node:fs';
  * @property {boolean} [asked] only on request: nothing that a model needs to train as it does
  * @property {string[]} [calls] exports of wasm/abi.c, without abi_
  * @property {string[]} [parts] of src/part.h, without part_
- * @property {boolean} [way] one of several ways to compute the same: kept where shapes choose it
+ * @property {boolean} [variant] one of several implementations of a computation: kept where shapes choose it
  * @property {boolean} [differentiates] it makes gradients; training models have theirs already
  * @property {string} [operators] it makes those with this in their name faster, and is kept with them
  * @property {string} [missing] how the engine calls it where it is left out

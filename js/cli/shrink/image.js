@@ -43,22 +43,26 @@ import { Reader, SECTION, sectionsOf } from './wasm-file.js';
 export function readImage(bytes) {
   const sections = sectionsOf(bytes);
   /** @template T @param {number} id @param {(reader: Reader) => T} read @param {T} otherwise */
-  const of = (id, read, otherwise) => {
+  const sectionOf = (id, read, otherwise) => {
     const section = sections.find((it) => it.id === id);
     return section ? read(new Reader(bytes, section.start, section.end)) : otherwise;
   };
-  const bodies = of(SECTION.code, (reader) => reader.list(() => readBody(reader)), /** @type {Scanned[]} */ ([]));
-  const { base, table } = of(SECTION.element, readTable, { base: 0, table: [] });
+  const bodies = sectionOf(
+    SECTION.code,
+    (reader) => reader.list(() => readBody(reader)),
+    /** @type {Scanned[]} */ ([]),
+  );
+  const { base, table } = sectionOf(SECTION.element, readTable, { base: 0, table: [] });
   const written = new Map(bodies.flatMap(({ writes }) => writes));
-  const segments = of(SECTION.data, (reader) => readSegments(reader, written), []);
+  const segments = sectionOf(SECTION.data, (reader) => readSegments(reader, written), []);
   const memory = Buffer.alloc(Math.max(0, ...segments.map(({ address, count }) => address + count)));
   for (const { address, at, count } of segments) memory.set(bytes.subarray(at, at + count), address);
   return {
     bytes,
     sections,
-    imported: of(SECTION.import, countImports, 0),
-    exports: of(SECTION.export, readExports, []),
-    started: of(SECTION.start, (reader) => reader.count(), /** @type {number | undefined} */ (undefined)),
+    imported: sectionOf(SECTION.import, countImports, 0),
+    exports: sectionOf(SECTION.export, readExports, []),
+    started: sectionOf(SECTION.start, (reader) => reader.count(), /** @type {number | undefined} */ (undefined)),
     tableBase: base,
     table,
     bodies,

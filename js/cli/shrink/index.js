@@ -86,9 +86,9 @@ export async function runShrink(places, values) {
   await write(out, force, file, build, await shrink(build, wish), purpose);
 }
 
-/** @param {string[]} [given] */
-function featuresIn(given = []) {
-  const names = given.flatMap((list) => list.split(','));
+/** @param {string[]} [lists] */
+function featuresIn(lists = []) {
+  const names = lists.flatMap((list) => list.split(','));
   const unknown = names.find((name) => !Object.hasOwn(FEATURES, name));
   if (unknown !== undefined)
     throw new UsageError(`there is no feature '${unknown}'; there are ${Object.keys(FEATURES).join(', ')}`);

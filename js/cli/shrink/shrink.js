@@ -263,7 +263,7 @@ function featuresFor({ parts, constants }, { without }) {
 }
 
 /** @param {string} name */
-const isIfNeeded = (name) => FEATURES[name].way || IF_NEEDED.includes(name);
+const isIfNeeded = (name) => FEATURES[name].variant || IF_NEEDED.includes(name);
 
 /** Readers of what few files hold: they are there if one of these does. */
 const IF_NEEDED = [

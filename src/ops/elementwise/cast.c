@@ -32,7 +32,7 @@ static void cast_known(Node *n, DType to) {
 /* Rounding of a number that a tiny float cannot hold. */
 typedef struct Rounding {
   bool saturate;
-  int way; /* a TinyRounding */
+  int rounding; /* a TinyRounding */
 } Rounding;
 
 static Status read_rounding(Node *n) {
@@ -40,7 +40,7 @@ static Status read_rounding(Node *n) {
   Rounding *r = NODE_PARAMS(n, Rounding);
   if (!r) return STATUS_OUT_OF_MEMORY;
   r->saturate = node_int(n, "saturate", 1) != 0;
-  return node_choice(n, "round_mode", "up", ways, 3, &r->way);
+  return node_choice(n, "round_mode", "up", ways, 3, &r->rounding);
 }
 
 static Status cast_infer(Node *n) {
@@ -63,7 +63,7 @@ static void store_tiny(const Node *n, const Numbers *x, bool floats, size_t at, 
   uint8_t *y = n->out[0]->data;
   for (size_t i = 0; i < count; i++)
     y[at + i] = tiny_of_double(floats ? x->floats[i] : (double)x->ints[i], n->out[0]->type, r->saturate,
-                               (TinyRounding)r->way);
+                               (TinyRounding)r->rounding);
 }
 
 static void cast_run(const Node *n) {

@@ -4,7 +4,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { lending } from '../../../js/adapters/adapter.js';
 import { generateArtifacts, Tensor, TrainingSession } from '../../../js/index.js';
-import { INSIDE } from '../../../js/session/open.js';
+import { INTERNALS } from '../../../js/session/open.js';
 import { clusters, golden } from '../../support/clusters.js';
 import { HERE } from '../../support/engines.js';
 
@@ -157,7 +157,7 @@ test('no adapter is changed while a fit runs', async () => {
 
 test('a sum is computed once for all batches of a call', async () => {
   const session = await three();
-  const inside = session[INSIDE];
+  const inside = session[INTERNALS];
   let read = 0;
   const ask = (what, ...given) => {
     read += Number(what === 'getParameter');

@@ -106,7 +106,7 @@ test('what is saved at any moment of a fit goes on to the same bits: after a bat
 test('a fit that goes on with other options has the best of before where the monitor is the same, and its parameters where they are wanted', async () => {
   const cut = async (earlyStopping) => {
     const { engine } = await train({ epochs: 9, seed: 1, validation: examples(2), earlyStopping, maxSteps: 6 });
-    assert.equal(engine.fitPosition.standing.best?.epoch, earlyStopping && 1);
+    assert.equal(engine.fitPosition.saved.best?.epoch, earlyStopping && 1);
     return engine;
   };
   const rest = async (engine, earlyStopping) => {
@@ -205,7 +205,7 @@ test('other data of the same length begin anew, which is told, unless resume is 
     const old = new FakeEngine();
     old.restore(engine.save());
     old.fit = JSON.stringify({ ...JSON.parse(old.fit), data: undefined });
-    old.fitPosition.standing = { ...old.fitPosition.standing, data: undefined };
+    old.fitPosition.saved = { ...old.fitPosition.saved, data: undefined };
     await train(options, data, old);
     assert.equal(old.seen.flat().length, 6, 'what a place of before says nothing of');
   }
