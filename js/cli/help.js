@@ -35,8 +35,8 @@ export async function helpOf(usage, options) {
 async function rowOf(name, { value, help, short, multiple, default: usual }) {
   const names = `  ${short ? `-${short}, ` : ''}--${name}${value ? ` ${value}` : ''} `;
   const [first, ...rest] = (typeof help === 'function' ? await help() : help).split('\n');
-  const told = `${first}${usual ? ` (default: ${usual})` : ''}${multiple ? '; may be given again' : ''}`;
-  const lines = [told, ...rest].flatMap((line) => wrapped(line, WIDTH - NAMES));
+  const text = `${first}${usual ? ` (default: ${usual})` : ''}${multiple ? '; may be given again' : ''}`;
+  const lines = [text, ...rest].flatMap((line) => wrapped(line, WIDTH - NAMES));
   return lines.map((line, i) => (i ? ' '.repeat(NAMES) : names.padEnd(NAMES)) + line);
 }
 

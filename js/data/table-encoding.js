@@ -152,10 +152,10 @@ function usedRows(table, columns, missing = 'fill') {
   for (const column of columns) {
     const count = learned.filter((row) => lacksValue(table, column, row)).length;
     if (!count) continue;
-    const told = `column '${column.name}' has ${counted(count, 'cell')} without a value`;
-    if (missing === 'refuse') throw unreadable(`${table.where}: ${told}`);
+    const vacant = `column '${column.name}' has ${counted(count, 'cell')} without a value`;
+    if (missing === 'refuse') throw unreadable(`${table.where}: ${vacant}`);
     table.warnings.push(
-      `${told}: ${column.type === 'category' ? 'all its categories are 0' : 'its mean is put'} there`,
+      `${vacant}: ${column.type === 'category' ? 'all its categories are 0' : 'its mean is put'} there`,
     );
   }
   return learned;
