@@ -7,7 +7,7 @@ typedef _Atomic(uint32_t) SleepWord;
 
 /* sleep_while: returns once the word is no longer `value` and sleep_end was called; may return earlier.
  * sleep_end: wakes all that sleep on the word; it was changed before.
- * sleep_pause: one look at a word is over, the next may wait some cycles. SLEEP_SPINS of them are the serial work
+ * sleep_pause: waits some cycles before the next look at a word. SLEEP_SPINS of them are the serial work
  * between two parallel operators of a step: some ten µs. */
 #if defined(__wasm_atomics__)
 enum { SLEEP_SPINS = 20000 };

@@ -1,6 +1,6 @@
 /**
- * A weighted sum of adapters as one of their rank r, as PEFT's add_weighted_adapter makes it with `svd`: what they add
- * to a weight is D = Σ wᵢ Bᵢ Aᵢ, and of all B A of rank r the nearest to it is that of D's r largest singular values.
+ * A weighted sum of adapters as one adapter of their rank r, as PEFT's add_weighted_adapter with `svd`: together they
+ * add D = Σ wᵢ Bᵢ Aᵢ to a weight, and D's r largest singular values give the nearest B A of rank r.
  *
  *     [w₁B₁ w₂B₂ …] = Q R    [A₁; A₂; …]ᵀ = P S    R Sᵀ = U Σ Vᵀ    B = Q U √Σ    A = √Σ Vᵀ Pᵀ    (r columns, rows)
  */
@@ -10,7 +10,7 @@ import { rowsOf } from '../base/rows.js';
 /** A matrix by its columns. @typedef {Float64Array[]} Columns */
 /** @typedef {{ a: Float32Array, b: Float32Array }} Pair A (r, in), B (out, r) */
 
-/** Rotations of pairs of columns until these are orthogonal: so many rounds at most. */
+/** Most rounds of rotating pairs of columns until these are orthogonal. */
 const ROUNDS = 60;
 const NOTHING = 1e-14;
 
@@ -27,7 +27,7 @@ function addTo(y, k, x) {
 }
 
 /**
- * Q and R, by Gram-Schmidt, twice; a column that depends on those before it has a column of zeros in Q.
+ * Q and R, by Gram-Schmidt, twice; a column that depends on earlier ones gets zeros in Q.
  * @param {Columns} columns @returns {{ q: Columns, r: Columns }}
  */
 function orthogonal(columns) {

@@ -1,4 +1,4 @@
-/** The two ways in which Node is not a browser: its own modules, and file paths beside URLs. */
+/** Differences between Node and browsers: Node's own modules, and file paths beside URLs. */
 
 /** True in Node, false in a page that happens to have a `process`. */
 export const isNode =
@@ -8,17 +8,18 @@ export const isNode =
  * One of Node's own modules; never called in a browser, and bundlers leave it alone.
  * @template {'fs/promises' | 'path' | 'url' | 'worker_threads' | 'crypto' | 'os'} N
  * @param {N} name
- * @returns {Promise<{ 'fs/promises': typeof import('node:fs/promises'), path: typeof import('node:path'), url: typeof
- * import('node:url'),
- *   worker_threads: typeof import('node:worker_threads'), crypto: typeof import('node:crypto'), os: typeof
- * import('node:os') }[N]>}
+ * @returns {Promise<{
+ *   'fs/promises': typeof import('node:fs/promises'), path: typeof import('node:path'),
+ *   url: typeof import('node:url'), worker_threads: typeof import('node:worker_threads'),
+ *   crypto: typeof import('node:crypto'), os: typeof import('node:os')
+ * }[N]>}
  */
 export function nodeModule(name) {
   return import(/* webpackIgnore: true */ /* @vite-ignore */ `node:${name}`);
 }
 
 /**
- * The absolute URL of what a string names: a URL, one relative to the page, or in Node a path.
+ * The absolute URL of a source: a URL, one relative to the page, or in Node a path.
  * @param {string | URL} source
  * @returns {Promise<URL>}
  */

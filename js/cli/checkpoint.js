@@ -8,7 +8,7 @@ import { readExternal, readSource } from '../sources/source.js';
 /** @import { EngineOptions } from '../types.js' */
 /** @import { CheckpointContents, ExternalFile, PropertyEntry } from '../engine/protocol.js' */
 
-/** An engine in this thread, for what needs no session. */
+/** An engine in this thread, for calls without a session. */
 export async function engine() {
   const place = { threads: 1, reproducible: true };
   const { instance } = await instanceFor({ ...place, module: await compileEngine(place) });
@@ -92,7 +92,7 @@ function optimizerOf(optimizer, writer, parameters) {
 }
 
 /**
- * Neither ONNX Runtime's format nor Trainlet's older files name it. ONNX Runtime itself has AdamW and SGD.
+ * The optimizer of a file that does not name it: ONNX Runtime's, which has AdamW and SGD, or Trainlet's older files.
  * @param {string} writer
  * @param {number} each moments of a parameter
  */

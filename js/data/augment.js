@@ -5,7 +5,7 @@ import { isNode, locate, nodeModule } from '../base/platform.js';
 
 /** @import { FitOptions, ValueInfo } from '../types.js' */
 /** @import { Batches, Next } from './dataset.js' */
-/** @typedef {{ post(message: object, transfer: ArrayBuffer[]): void, close(): void }} Far the worker's near end */
+/** @typedef {{ post(message: object, transfer: ArrayBuffer[]): void, close(): void }} Far a worker's port here */
 /**
  * @typedef {{ input: string, signal: boolean, last: boolean, steps: { type?: string, module?: string | URL }[] }} Wish
  */
@@ -32,7 +32,7 @@ export const STEPS = {
 /**
  * @param {FitOptions['augment']} augment
  * @param {readonly ValueInfo[]} inputs of the graph
- * @param {readonly string[]} labels names of inputs that are none
+ * @param {readonly string[]} labels names of the inputs that take labels
  */
 export function openAugmenter(augment, inputs, labels) {
   return augment === undefined ? undefined : new Augmenter(wishOf(augment, inputs, labels));
@@ -109,7 +109,7 @@ function stepOf(step, signal) {
   return { type, axis, ...Object.fromEntries(values) };
 }
 
-/** A copy of what a worker can be sent. @param {unknown} options */
+/** A copy of options that can be posted to a worker. @param {unknown} options */
 function plain(options) {
   try {
     return structuredClone(options);
@@ -128,7 +128,7 @@ class Augmenter {
   #wish;
   /** Started with the first batch. @type {Promise<Far> | undefined} */
   #worker;
-  /** Why there is no worker any more. @type {TrainletError | undefined} */
+  /** The error that ended the worker. @type {TrainletError | undefined} */
   #end;
   /** Settles the promise of the one batch that the worker has. */
   #settle = { resolve: (/** @type {ArrayBuffer} */ _buffer) => {}, reject: (/** @type {unknown} */ _error) => {} };
@@ -139,7 +139,7 @@ class Augmenter {
   }
 
   /**
-   * The same batches, each changed as its position says.
+   * The same batches, each augmented with the random numbers of its position.
    * @param {Batches} batches
    * @param {readonly [seed: number, epoch: number, batch: number]} position of the first
    * @param {AbortSignal} [signal]

@@ -80,7 +80,7 @@ function pick({ inputs, labels }, rows) {
 }
 
 /**
- * Without the examples that are one of these samples, whose rows are counted.
+ * Leaves out the examples that equal one of these samples; `rows` counts them.
  * @param {string} where @param {FineTuneData} data @param {readonly { inputs: Record<string, TensorLike> }[]} samples
  */
 export function leaveOut(where, data, samples) {
@@ -114,7 +114,7 @@ export function join(a, b) {
 }
 
 /**
- * A share of each class, drawn; of fewer than five examples none is held out.
+ * Holds out a random share of each class; fewer than five examples are all kept.
  * @param {Examples} all @param {number} share @param {number} seed
  * @returns {[Examples, Examples | undefined]}
  */

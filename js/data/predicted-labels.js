@@ -12,7 +12,7 @@ import { Tensor } from '../base/tensor.js';
 /** The property in which js/session/calibration.js keeps its result; the engine reads it when it exports the model. */
 export const CALIBRATION = 'trainlet.calibration';
 
-/** @param {unknown} text as it came, from whatever file @returns {Calibration} */
+/** @param {unknown} text of a property, from an untrusted file @returns {Calibration} */
 export function calibrationIn(text) {
   try {
     const { temperature, threshold } = JSON.parse(String(text));
@@ -22,14 +22,14 @@ export function calibrationIn(text) {
   }
 }
 
-/** The least of which the loss takes a logarithm (src/train/scores.c). */
+/** The smallest probability whose logarithm the loss takes (src/train/scores.c). */
 const TINY = 2 ** -126;
 /** A row of probabilities in float16 may add up to 1 ± this. */
 const ROUNDED = 1e-3;
 
 /**
- * The output that tells classes: what the loss reads, else the first of floats, as scikit-learn's probabilities behind
- * its labels. areScores: the loss has a softmax of it.
+ * The output with scores of classes: the loss's input, else the first float output, such as scikit-learn's
+ * probabilities after its labels. areScores: the loss applies a softmax to it.
  * @param {SessionInfo} info
  */
 export function classesOutput({ predict, predictedLabels, eval: graph }) {

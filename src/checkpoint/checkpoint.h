@@ -1,4 +1,4 @@
-/* Checkpoint: what a session saves and loads, apart from any file format. Every pointer belongs to the reader's arena
+/* Checkpoint: the state that a session saves and loads, in no file format. Every pointer belongs to the reader's arena
  * or to the session being saved. */
 #pragma once
 #include "arena.h"
@@ -33,7 +33,7 @@ typedef struct CheckpointGroup {
   float lr_scale, weight_decay, anchor;
 } CheckpointGroup;
 
-/* One of several adapters over one base that is not in use; of the one in use only the name. */
+/* An adapter beside the one in use, of which only the name is here. */
 typedef struct CheckpointAdapter {
   const char *name;
   CheckpointTensor *tensors;
@@ -53,7 +53,7 @@ typedef struct Property {
 enum { POSITION_COUNT = 5 }; /* epoch, batches done in it, shuffle seed, examples in the data set, batch size */
 
 typedef struct Checkpoint {
-  bool only_plans; /* it is nominal for good: a session of it plans and never runs */
+  bool only_plans; /* nominal for good: its sessions plan and never run */
   bool nominal;    /* parameters are names and types: no shapes, no data */
   CheckpointTensor *trainable, *frozen;
   int trainable_count, frozen_count;
@@ -67,7 +67,7 @@ typedef struct Checkpoint {
   int property_count;
   uint64_t rng_seed, rng_step;
   int64_t position[POSITION_COUNT];
-  const char *fit;        /* the state of a fit, in its own words; NULL for none */
+  const char *fit;        /* the state of a fit, as text in its own format; NULL: none */
   CheckpointTensor *best; /* the trained values at the fit's best */
   int best_count;
   CheckpointBounds *bounds;
@@ -76,14 +76,14 @@ typedef struct Checkpoint {
   int group_count;
   CheckpointTensor *averages; /* means of the trained values over the steps */
   int average_count;
-  CheckpointTensor *bases; /* to which parameters with an anchor are drawn */
+  CheckpointTensor *bases; /* targets of parameters with an anchor */
   int base_count;
   CheckpointAdapter *adapters;
   int adapter_count;
   const char *adapter;     /* the one in use; "": none, NULL: the only one */
   CheckpointTensor *start; /* the values of adapters before one trained */
   int start_count;
-  bool alone; /* it holds what adapters have, over parameters with this hash */
+  bool alone; /* it holds only adapters, for parameters with this hash */
   uint32_t base;
 } Checkpoint;
 

@@ -1,4 +1,4 @@
-/* The session as JSON: inputs, outputs, parameters, optimizer, memory, properties; and a checkpoint by itself. */
+/* Writes JSON of a session: inputs, outputs, parameters, optimizer, memory, properties; and of a checkpoint file. */
 #include <string.h>
 
 #include "graph/op.h"
@@ -33,7 +33,7 @@ static void put_declared(TextBuilder *p, const Graph *g, const char *name, const
   if (d->optional) text_put(p, ","), text_key(p, "optional"), text_put(p, "true");
 }
 
-/* Class labels, along which axis of the scores their classes are, and which of them does not count. */
+/* Labels: the number of classes, their axis in the scores, and the ignored label. */
 static void put_labels(TextBuilder *p, const Node *loss, const Value *labels) {
   Counted c = loss->op->counted(loss);
   Dim classes = loss->in[0]->shape.dim[1];

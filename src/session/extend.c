@@ -1,5 +1,5 @@
-/* Extend: the files of the session as it stands, but with more classes in one of its outputs. The weights and state of
- * the classes that were there keep their places, so that their scores stay what they were.
+/* Extends an output: writes the session's files with more classes in one of its outputs. The old classes keep their
+ * weights, state and places, so that their scores do not change.
  *
  *   features (N, F) ─▶ Gemm, or MatMul ─▶ Add ─▶ scores (N, C)        W (C, F) or (F, C), b (C)
  *                                         scores (N, C + new)
@@ -15,7 +15,7 @@
 #include "session/session.h"
 #include "model/head.h"
 
-/* The layer that gives an output. */
+/* The layer that computes an output. */
 typedef struct Layer {
   const Value *features, *weight, *bias; /* no bias: NULL */
   int axis;                              /* the weight's axis of classes */
@@ -29,7 +29,7 @@ typedef struct Extension {
   const char *names;             /* names of all classes, as JSON */
 } Extension;
 
-/* ---- where ---- */
+/* ---- the layer ---- */
 
 static bool is_parameter(const Value *v, int rank) {
   return v && v->kind == VALUE_STATE && v->type == DTYPE_FLOAT32 && v->shape.rank >= 1 &&
@@ -105,7 +105,7 @@ const char *trainlet_session_output_layer(TrainletSession *s, const char *output
 
 /* ---- the graphs ---- */
 
-/* The axis along which the tensor of that name has the classes; -1: it has none. */
+/* The axis of the classes in the tensor of that name; -1: none. */
 static int class_axis(const Layer *l, const char *name) {
   if (strcmp(name, l->weight->name) == 0) return l->axis;
   return l->bias && strcmp(name, l->bias->name) == 0 ? l->bias->shape.rank - 1 : -1;
@@ -230,7 +230,7 @@ static Status widen_moments(const Extension *e, Checkpoint *c, Arena *arena) {
   return STATUS_OK;
 }
 
-/* A calibration was of the scores as they were. */
+/* Drops the calibration, which holds for the old scores only. */
 static Status drop_calibration(Checkpoint *c, Arena *arena) {
   Property *kept = ARENA_ARRAY(arena, Property, c->property_count);
   int count = 0;

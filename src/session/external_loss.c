@@ -1,4 +1,4 @@
-/* ExternalLoss: a list of the forward runs that have had no backward yet. */
+/* ExternalLoss: the list of forward runs without a backward run so far. */
 #include "session/external_loss.h"
 
 #include <string.h>
@@ -70,7 +70,7 @@ static Status take_gradient_of(TrainletSession *s, Graph *g, Value *of, Value *g
   return STATUS_OK;
 }
 
-/* The outputs that are gradients: of parameters to be accumulated, of inputs to be had when asked for. */
+/* Finds the outputs that are gradients: parameters' are accumulated, inputs' are computed on request. */
 static Status find_gradients(TrainletSession *s, Graph *g) {
   ExternalLoss *o = &s->outside;
   Arena scratch = {0};
@@ -106,7 +106,7 @@ static void take_feeds(OpenRun *w, Model *m) {
   }
 }
 
-/* The next feed of that name may use its buffers, if it has none. */
+/* Gives its buffers back to the model's next feed of that name, if that has none. */
 static void give_feeds_back(OpenRun *w, Model *m) {
   for (int i = 0; i < m->graph->input_count; i++) {
     Feed *to = &m->feeds[i];
@@ -183,7 +183,7 @@ static Status hold_program(TrainletSession *s, Model *m, OpenRun *w) {
   return w->program ? STATUS_OK : out_of_memory(s); /* the first error wins */
 }
 
-/* A program without it needs nothing from outside. */
+/* A program without a YieldOp needs no gradient from the caller. */
 static Status check_yield(TrainletSession *s, const Program *p) {
   const Node *yield = s->outside.yield;
   if (p->yield && p->yield->in_count == yield->in_count) return STATUS_OK;
@@ -234,7 +234,7 @@ void trainlet_session_drop_forward(TrainletSession *s, int id) {
   session_leave(s, true);
 }
 
-/* ---- gradients from outside ---- */
+/* ---- gradients from the caller ---- */
 
 /* The output of that name as the YieldOp's input; -1 with a sentence. */
 static int find_output(TrainletSession *s, const char *name) {
@@ -284,7 +284,7 @@ static void *take_gradient(TrainletSession *s, OpenRun *w, const char *name, DTy
   return unread ? unread : (out_of_memory(s), NULL);
 }
 
-/* A gradient that is refused takes those before it along, as a feed does. */
+/* A refused gradient drops those before it, as a refused feed does. */
 void *trainlet_session_feed_gradient(TrainletSession *s, int id, const char *output, int type, int rank,
                                      const int64_t *dims) {
   session_enter(s);
@@ -319,7 +319,7 @@ static Status check_unchanged(TrainletSession *s, OpenRun *w) {
   return s->error.status;
 }
 
-/* The gradients towards these inputs, one a line, by their place among the program's outputs. */
+/* The gradients towards these inputs, one a line, as indices of the program's outputs. */
 static Status find_inputs(TrainletSession *s, const char *names, int *at, int *count) {
   const ExternalLoss *o = &s->outside;
   *count = 0;
@@ -342,7 +342,7 @@ static Status find_inputs(TrainletSession *s, const char *names, int *at, int *c
   return STATUS_OK;
 }
 
-/* Room for what is asked for, which outlives the run, as the outputs: NULL when memory is out. */
+/* Room for the requested gradients, which outlive the run, as the outputs do; NULL when memory is out. */
 static Value *begin_inputs(TrainletSession *s, const Program *p, const int *at, int count) {
   Value *kept = ARENA_ARRAY(&s->fetch_arena, Value, count);
   if (!kept || session_begin_outputs(s, (size_t)count) != STATUS_OK) return out_of_memory(s), NULL;
@@ -354,7 +354,7 @@ static Value *begin_inputs(TrainletSession *s, const Program *p, const int *at, 
   return kept;
 }
 
-/* The program overwrites gradients that others have left: these are kept in `before`, and added again. */
+/* The program overwrites gradients of other runs: `before` keeps these, and they are added again. */
 static Status run_beside(TrainletSession *s, Program *p, StepRange range, float *before) {
   float *gradients = s->state.gradients.data;
   size_t count = s->state.gradient_count;
@@ -372,7 +372,7 @@ static Status run_gradients(TrainletSession *s, OpenRun *w, bool inputs, float *
   return before ? run_beside(s, p, range, before) : session_execute(s, p, range);
 }
 
-/* Gradients that were written or added to in part. */
+/* Clears gradients that were written or added to in part. */
 static Status forget_gradients(TrainletSession *s) {
   state_zero_gradients(&s->state);
   s->reset_gradients = true;
@@ -394,7 +394,7 @@ static Status run_backward(TrainletSession *s, OpenRun *w, bool inputs, float *b
   return STATUS_OK;
 }
 
-/* Until it runs, whatever is refused leaves the forward run open. */
+/* A refusal before it runs leaves the forward run open. */
 static Status backward(TrainletSession *s, int id, const char *inputs) {
   OpenRun *w = find_run(s, id);
   int count = 0, *at;

@@ -1,5 +1,5 @@
-/* ExternalLoss: forward runs that stop at the training graph's YieldOp, and backward runs that go on with gradients
- * from outside.
+/* ExternalLoss: forward runs that stop at the training graph's YieldOp, and backward runs that continue with the
+ * caller's gradients.
  *
  *   feeds ─▶ forward ─▶ outputs ┄┄ the caller's loss ┄┄▶ gradients ─▶ backward ─▶ the state's gradients
  *               │                                                      ▲     └──▶ gradients towards inputs
@@ -8,9 +8,9 @@
 #pragma once
 #include "session/session.h"
 
-/* A forward run whose backward has not come yet. */
+/* A forward run that waits for its backward run. */
 typedef struct OpenRun {
-  Arena memory; /* itself, and what is as old */
+  Arena memory; /* holds the OpenRun itself and its lists */
   struct OpenRun *next;
   int id;
   Feed *feeds; /* one for each of the graph's inputs */
@@ -24,12 +24,12 @@ typedef struct OpenRun {
 
 /* The graph's YieldOp; NULL where there is none. */
 Node *external_loss_yield(const Graph *g);
-/* The value whose gradient an output of the graph is: of "<name>_grad" that of <name>. NULL where it is none, or memory
- * is out. */
+/* The value <name> of an output "<name>_grad", which is its gradient; NULL for another output, or when memory is
+ * out. */
 Value *external_loss_graded(const Graph *g, const Value *output, Arena *scratch);
 bool external_loss_is_input(const Graph *g, const Value *v); /* one that takes gradients */
-/* Finds a training graph's YieldOp, and what comes of it; nothing where there is none. The gradients that a graph of
- * ORTModule's gives as outputs, `<parameter>_grad`, get an accumulator each. */
+/* Finds a training graph's YieldOp, its outputs and inputs; does nothing without one. Outputs `<parameter>_grad` of
+ * ORTModule's graphs get an accumulator each. */
 Status external_loss_prepare(TrainletSession *s, Graph *train);
 /* Drops the forward runs that are open. */
 void external_loss_close(TrainletSession *s);

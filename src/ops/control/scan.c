@@ -1,4 +1,4 @@
-/* Scan: the nodes of its subgraph once for each element along an axis of its scanned inputs, one after another.
+/* Scan: runs its subgraph once for each element along an axis of its scanned inputs, in order.
  *
  *   states[], scanned[] ─▶ body(states[], element of each scanned[]) ─▶ states[], made[]
  *   after the last element ─▶ states[], made[] stacked
@@ -19,7 +19,7 @@ typedef struct Scan {
   int64_t trips;
 } Scan;
 
-/* Entry i of a list of ints that may be left out; then all are 0. */
+/* Entry i of an optional list of ints; an absent list is all zeros. */
 static int64_t entry(const Node *n, const char *attr, int i) {
   int count;
   const int64_t *ints = node_ints(n, attr, &count);
@@ -51,7 +51,7 @@ static Status scan_open(Scan *s, const Node *n) {
   return s->in && s->out ? STATUS_OK : STATUS_OUT_OF_MEMORY;
 }
 
-/* The size of an input's axis, which must be a number and the same for all of them. */
+/* Size of an input's axis, which must be a number and the same for all inputs. */
 static Status read_size(const Node *n, int input, int64_t axis, int64_t *size) {
   const Value *v = n->in[input];
   int at;

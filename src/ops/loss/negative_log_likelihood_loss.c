@@ -1,6 +1,6 @@
-/* NegativeLogLikelihoodLoss: the loss -x[label]·weight[label] of log-probabilities x (N, C, d…), its sum, or the sum
- * over that of the weights. Where cross-entropy has no code for the types, it is made of other operators.
- * No gradient goes to the weights, as in PyTorch. */
+/* NegativeLogLikelihoodLoss: the loss -x[label]·weight[label] of log-probabilities x (N, C, d…), its sum, or its mean
+ * weighted by weight[label]. Types that cross-entropy's kernel lacks are expanded to other operators.
+ * The weights get no gradient, as in PyTorch. */
 #include <string.h>
 
 #include "graph/expansion.h"

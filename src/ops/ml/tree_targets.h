@@ -1,4 +1,4 @@
-/* Tree targets: what TreeEnsembleRegressor and TreeEnsemble are, apart from the attributes that tell their trees. */
+/* Tree targets: TreeEnsembleRegressor and TreeEnsemble, which differ only in the attributes of their trees. */
 #pragma once
 #include "ops/ml/forest.h"
 #include "ops/ml/post_transform.h"

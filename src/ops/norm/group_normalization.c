@@ -12,7 +12,7 @@ static Status group_normalization_expand(Expansion *c) {
     return node_invalid(n, "the channels must be a multiple of num_groups %lld", (long long)groups);
   Value *grouped = emit(g, "Reshape", x, emit_ints(g, (int64_t[]){0, groups, -1}, 3));
   Value *y = expand_normalize(c, grouped, (double)node_float(n, "epsilon", 1e-5f));
-  bool by_group = n->version < 21; /* scale and bias are of groups, later of channels */
+  bool by_group = n->version < 21; /* scale and bias are per group, since opset 21 per channel */
   if (!by_group) y = expand_reshape(c, y, (Size[]){SIZE_NUMBER(0), SIZE_DIM(x, 1), SIZE_NUMBER(-1)}, 3);
   Value *one_more = emit_ints(g, (int64_t[]){-1, 1}, 2);
   y = emit(g, "Add", emit(g, "Mul", y, emit(g, "Reshape", n->in[1], one_more)), emit(g, "Reshape", n->in[2], one_more));

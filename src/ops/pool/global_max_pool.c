@@ -1,5 +1,5 @@
-/* GlobalMaxPool: y (N, C, 1…) = the largest of each plane, NaN if one is.  dx = dy at the largest, shared among equal
- * ones. */
+/* GlobalMaxPool: y (N, C, 1…) = the maximum of each plane, NaN if an element is.  dx = dy at the maximum, divided among
+ * equal maxima. */
 #include <math.h>
 #include "ops/reduce/reduce_fold.h"
 #include "threads.h"

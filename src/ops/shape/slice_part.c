@@ -1,4 +1,4 @@
-/* Slice: which part of each dim a Slice or SliceGrad takes. */
+/* Slice: the part of each dim that a Slice or SliceGrad takes. */
 #include "ops/shape/slice_part.h"
 
 #include "graph/dims.h"
@@ -31,7 +31,7 @@ static int64_t place(int64_t x, int64_t dim, int64_t low, int64_t high) {
 }
 
 static Dim cut_number(int64_t dim, int64_t *start, int64_t end, int64_t step) {
-  if (dim == 0) return *start = 0; /* backwards there is no last place to begin at */
+  if (dim == 0) return *start = 0; /* an empty dim has no last element to begin at */
   if (step > 0) {
     *start = place(*start, dim, 0, dim);
     end = place(end, dim, 0, dim);

@@ -1,4 +1,4 @@
-/* View: what the operators share whose output is input 0's bytes in another shape. */
+/* View: shared by operators whose output is input 0's bytes in another shape. */
 #include "ops/shape/view.h"
 
 #include <string.h>
@@ -17,7 +17,7 @@ void view_run(const Node *n) {
 
 Value *view_like(Graph *g, Value *v, Value *like) {
   AttrList attrs = ATTRS(attr_of_int("allowzero", 1)); /* a 0 in the shape must not copy a dim of v */
-  if (graph_opset(g, "") < 14) attrs.count = 0;        /* there it is not known */
+  if (graph_opset(g, "") < 14) attrs.count = 0;        /* older opsets lack it */
   return emit_with(g, "Reshape", attrs, v, emit_shape(g, like));
 }
 

@@ -1,5 +1,5 @@
-/* GridSampleGrad: from dY, X and the grid of a GridSample, whose attributes it has: dX, dY handed out by the weights,
- * and dGrid, by their slopes. */
+/* GridSampleGrad: the gradients of X and of the grid from dY, X and the grid, with GridSample's attributes. dX spreads
+ * dY by the interpolation weights, dGrid multiplies it by their slopes. */
 #include <string.h>
 
 #include "ops/vision/grid.h"
