@@ -20,7 +20,8 @@ TYPES = {TensorProto.FLOAT: "float32", TensorProto.DOUBLE: "float64", TensorProt
     getattr(TensorProto, name.upper()): name
     for name in ("int8", "uint8", "int16", "uint16", "int32", "uint32", "int64", "uint64", "bool")
 }
-RANDOM = {"Dropout", "Bernoulli", "RandomNormal", "RandomUniform", "RandomNormalLike", "RandomUniformLike", "Multinomial"}
+RANDOM = {"Dropout", "Bernoulli", "RandomNormal", "RandomUniform", "RandomNormalLike", "RandomUniformLike",
+          "Multinomial"}
 TRAINING = {"AveragePoolGrad", "MaxPoolGrad", "ResizeGrad", "SimplifiedLayerNormalization"}
 MOST_BYTES = 1 << 20
 
@@ -103,7 +104,8 @@ def tensors_of(case):
         value = np.asarray(value)
         if value.nbytes > MOST_BYTES:
             return None
-        values.append({"name": info.name, "type": TYPES[kind], "dims": list(np.shape(value)), "data": text(value.tobytes())})
+        values.append({"name": info.name, "type": TYPES[kind], "dims": list(np.shape(value)),
+                       "data": text(value.tobytes())})
     return values
 
 

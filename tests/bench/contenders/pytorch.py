@@ -1,4 +1,5 @@
-"""PyTorch on one thread, without a browser: the yardstick. Answers as native.c does: a line of steps in, ms a step and the loss out.
+"""PyTorch on one thread, without a browser: the yardstick. Answers as native.c does: a line of steps in, ms a step and
+the loss out.
 
 python3 pytorch.py FOLDER THREADS      reads FOLDER/network.json, weights.bin and the inputs' .bin
 """
@@ -70,7 +71,8 @@ class Network:
             if node["op"] == "Constant":
                 self.values[node["outputs"][0]] = constant(node["attributes"]["value"])
         for feed in description["feeds"]:
-            self.values[feed["name"]] = torch.from_numpy(np.fromfile(folder / f"{feed['name']}.bin", TYPES[feed["type"]]).reshape(feed["dims"]))
+            self.values[feed["name"]] = torch.from_numpy(np.fromfile(folder / f"{feed['name']}.bin",
+                                                                     TYPES[feed["type"]]).reshape(feed["dims"]))
 
     def forward(self):
         values = dict(self.values)

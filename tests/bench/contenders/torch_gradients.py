@@ -20,7 +20,8 @@ from torch_ops import OPS, average_pool, conv, conv_transpose, gather, pad_op, r
 from torch_recurrent import by_pytorch  # noqa: E402
 from torch_transformer import TRANSFORMER, heads, tokens  # noqa: E402
 
-TYPES = {"float32": np.float32, "int64": np.int64, "int32": np.int32, "uint8": np.uint8, "int8": np.int8, "bool": np.bool_}
+TYPES = {"float32": np.float32, "int64": np.int64, "int32": np.int32, "uint8": np.uint8, "int8": np.int8,
+         "bool": np.bool_}
 
 
 def ints(t):
@@ -38,7 +39,8 @@ def fast_conv(x, a):
     if pads is None:
         return conv(x, a)
     f = {1: F.conv1d, 2: F.conv2d, 3: F.conv3d}[n]
-    return [f(x[0], x[1], x[2] if len(x) > 2 else None, a.get("strides", [1] * n), pads, a.get("dilations", [1] * n), a.get("group", 1))]
+    return [f(x[0], x[1], x[2] if len(x) > 2 else None, a.get("strides", [1] * n), pads, a.get("dilations", [1] * n),
+              a.get("group", 1))]
 
 
 def fast_conv_transpose(x, a):
@@ -48,13 +50,15 @@ def fast_conv_transpose(x, a):
         return conv_transpose(x, a)
     f = {1: F.conv_transpose1d, 2: F.conv_transpose2d, 3: F.conv_transpose3d}[n]
     bias = x[2] if len(x) > 2 else None
-    return [f(x[0], x[1], bias, a.get("strides", [1] * n), pads, a.get("output_padding", 0), a.get("group", 1), a.get("dilations", 1))]
+    return [f(x[0], x[1], bias, a.get("strides", [1] * n), pads, a.get("output_padding", 0), a.get("group", 1),
+              a.get("dilations", 1))]
 
 
 def max_pool(x, a):
     kernel = a["kernel_shape"]
     f = {1: F.max_pool1d, 2: F.max_pool2d, 3: F.max_pool3d}[len(kernel)]
-    return [f(x[0], kernel, a.get("strides"), symmetric(a, len(kernel)), a.get("dilations", 1), bool(a.get("ceil_mode", 0)))]
+    return [f(x[0], kernel, a.get("strides"), symmetric(a, len(kernel)), a.get("dilations", 1),
+              bool(a.get("ceil_mode", 0)))]
 
 
 def mean_pool(x, a):
@@ -96,7 +100,8 @@ def expand(x, a):
 
 
 def gather_grad(x, a):
-    return [x[2].new_zeros(ints(x[0])).index_add(0, x[1], x[2])] if a.get("axis", 0) == 0 and x[1].dim() == 1 else [None]
+    return [x[2].new_zeros(ints(x[0])).index_add(0, x[1], x[2])] if a.get("axis",
+        0) == 0 and x[1].dim() == 1 else [None]
 
 
 def attend(q, k, v, **more):
@@ -156,7 +161,8 @@ def space_to_depth(x, a):
 
 def batch_norm(x, a, outputs):
     training = bool(a.get("training_mode", 0))
-    return [F.batch_norm(x[0], x[3].detach().clone(), x[4].detach().clone(), x[1], x[2], training, 0.1, a.get("epsilon", 1e-5))]
+    return [F.batch_norm(x[0], x[3].detach().clone(), x[4].detach().clone(), x[1], x[2], training, 0.1,
+                         a.get("epsilon", 1e-5))]
 
 
 def lp_normalization(x, a):
@@ -214,28 +220,37 @@ def fused_conv(x, a):
 
 def cross_entropy(x, a):
     ignored = int(x[3]) if len(x) > 3 and x[3] is not None else -100
-    return [F.cross_entropy(x[0], x[1], x[2] if len(x) > 2 else None, ignore_index=ignored, reduction=a.get("reduction", "mean"))]
+    return [F.cross_entropy(x[0], x[1], x[2] if len(x) > 2 else None, ignore_index=ignored,
+                            reduction=a.get("reduction", "mean"))]
 
 
 # Where the golden rules would take PyTorch another way than who writes for speed, or are none.
 RULES = {
-    ":Conv": fast_conv, ":ConvTranspose": fast_conv_transpose, ":MaxPool": max_pool, ":AveragePool": mean_pool, ":Slice": slice_,
-    ":Pad": fast_pad, ":Gather": fast_gather, ":Expand": expand, ":LSTM": recurrent("LSTM"), ":RNN": recurrent("RNN"), ":GRU": gru,
+    ":Conv": fast_conv, ":ConvTranspose": fast_conv_transpose, ":MaxPool": max_pool, ":AveragePool": mean_pool,
+    ":Slice": slice_,
+    ":Pad": fast_pad, ":Gather": fast_gather, ":Expand": expand, ":LSTM": recurrent("LSTM"), ":RNN": recurrent("RNN"),
+    ":GRU": gru,
     ":Attention": lambda x, a: [attend(*x[:3], is_causal=bool(a.get("is_causal", 0)))],
     "ai.onnx.preview:FlexAttention": lambda x, a: [attend(*x[:3])],
     "com.microsoft:Attention": attention_contrib, "com.microsoft:MultiHeadAttention": multi_head_attention,
     "com.microsoft:GroupQueryAttention": group_query_attention, "com.microsoft:FusedConv": fused_conv,
-    ":RMSNormalization": rms_norm, ":SimplifiedLayerNormalization": rms_norm, "com.microsoft:SkipSimplifiedLayerNormalization": skip_rms_norm,
+    ":RMSNormalization": rms_norm, ":SimplifiedLayerNormalization": rms_norm,
+    "com.microsoft:SkipSimplifiedLayerNormalization": skip_rms_norm,
     ":LayerNormalization": lambda x, a: [F.layer_norm(x[0], x[1].shape, x[1], x[2], a.get("epsilon", 1e-5))],
     ":GroupNormalization": lambda x, a: [F.group_norm(x[0], a["num_groups"], x[1], x[2], a.get("epsilon", 1e-5))],
-    ":BatchNormalization": batch_norm, ":LpNormalization": lp_normalization, ":MeanVarianceNormalization": mean_variance,
-    ":DepthToSpace": depth_to_space, ":SpaceToDepth": space_to_depth, ":PRelu": prelu, ":Dropout": dropout, ":ReduceProd": reduce_product,
+    ":BatchNormalization": batch_norm, ":LpNormalization": lp_normalization,
+    ":MeanVarianceNormalization": mean_variance,
+    ":DepthToSpace": depth_to_space, ":SpaceToDepth": space_to_depth, ":PRelu": prelu, ":Dropout": dropout,
+    ":ReduceProd": reduce_product,
     ":Shrink": lambda x, a: [F.softshrink(x[0], a["lambd"])], ":Swish": lambda x, a: [F.silu(x[0])],
     ":SwiGLU": lambda x, a: [F.silu(x[0]) * x[1]], ":Mod": lambda x, a: [torch.fmod(x[0], x[1])], ":TopK": top_k,
     ":ReverseSequence": reverse_sequence, ":Clip": clamp, ":Upsample": upsample, ":LpPool": lp_pool,
-    ":GlobalLpPool": lambda x, a: [x[0].norm(2, (2, 3), keepdim=True)], ":GlobalMaxPool": lambda x, a: [F.max_pool2d(x[0], x[0].shape[2:])],
-    ":MaxUnpool": lambda x, a: [F.max_unpool2d(x[0], x[1] % (4 * x[0].shape[2] * x[0].shape[3]), a["kernel_shape"], a["strides"])],
-    ":Scatter": OPS["ScatterElements"], ":SoftmaxCrossEntropyLoss": cross_entropy, "com.microsoft:SoftmaxCrossEntropyLossInternal": cross_entropy,
+    ":GlobalLpPool": lambda x, a: [x[0].norm(2, (2, 3), keepdim=True)],
+    ":GlobalMaxPool": lambda x, a: [F.max_pool2d(x[0], x[0].shape[2:])],
+    ":MaxUnpool": lambda x, a: [F.max_unpool2d(x[0], x[1] % (4 * x[0].shape[2] * x[0].shape[3]), a["kernel_shape"],
+                                               a["strides"])],
+    ":Scatter": OPS["ScatterElements"], ":SoftmaxCrossEntropyLoss": cross_entropy,
+    "com.microsoft:SoftmaxCrossEntropyLossInternal": cross_entropy,
     "com.trainlet:Attention": attention_ours, "org.pytorch.aten:ATen": lambda x, a: [F.embedding(x[1], x[0])],
     "com.microsoft:GatherGrad": gather_grad, "com.microsoft:ConcatTraining": lambda x, a: [torch.cat(x, a.get("axis", 0))],
     ":DeformConv": None, ":RoiAlign": None, ":MaxRoiPool": None, ":LinearAttention": None, ":TensorScatter": None,

@@ -26,7 +26,8 @@ def check(folder):
     options = onnxruntime.RunOptions()
     options.add_active_adapter(adapter)
     ways = [session.run(["logits"], {**feeds, **{name: value.numpy() for name, value in read.items()}}),
-            session._sess.run(["logits"], feeds, options)]  # its wrapper wants every input that is not optional as a feed
+            session._sess.run(["logits"], feeds,
+                              options)]  # its wrapper wants every input that is not optional as a feed
     return max(np.abs(got[0].reshape(-1) - wanted).max() for got in ways), len(read)
 
 

@@ -22,7 +22,8 @@ class Net(nn.Module):
 
     def __init__(self, use):
         super().__init__()
-        self.first, self.last, self.table, self.norm = nn.Linear(4, 5), nn.Linear(5, 3), nn.Embedding(IDS, 5), nn.BatchNorm1d(5)
+        self.first, self.last, self.table, self.norm = nn.Linear(4, 5), nn.Linear(5, 3), nn.Embedding(IDS,
+            5), nn.BatchNorm1d(5)
         self.use = use
 
     def forward(self, *inputs):

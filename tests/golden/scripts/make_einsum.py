@@ -38,12 +38,14 @@ def losses_of(equation):
     terms, out = equation.split("->")
     values = [uniform(i, shape_of(term)) for i, term in enumerate(terms.split(","))]
     scaled = [i == 0 or "b" in term for i, term in enumerate(terms.split(","))]
-    parameters = [torch.nn.Parameter(torch.tensor([0.5 + i]) if scaled[i] else value.clone()) for i, value in enumerate(values)]
+    parameters = [torch.nn.Parameter(torch.tensor([0.5 + i]) if scaled[i] else value.clone())
+                  for i, value in enumerate(values)]
     target = uniform(9, shape_of(out))
     optimizer = torch.optim.SGD(parameters, lr=LR)
     losses = []
     for _ in range(STEPS):
-        operands = [value * parameter if scales else parameter for value, parameter, scales in zip(values, parameters, scaled)]
+        operands = [value * parameter if scales else parameter for value, parameter, scales in zip(values, parameters,
+            scaled)]
         loss = torch.nn.functional.mse_loss(torch.einsum(equation, *operands), target)
         optimizer.zero_grad()
         loss.backward()

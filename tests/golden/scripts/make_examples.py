@@ -1,6 +1,8 @@
-"""Writes the models of examples/ (*.onnx) and what PyTorch makes of the same programs (examples.json): 20 steps of each.
+"""Writes the models of examples/ (*.onnx) and what PyTorch makes of the same programs (examples.json): 20 steps of
+each.
 
-Data are formulas, noise(i) = fract(sin(12.9898 i) 43758.5453), which the examples have too. Run by hand where PyTorch is.
+Data are formulas, noise(i) = fract(sin(12.9898 i) 43758.5453), which the examples have too. Run by hand where PyTorch
+is.
 """
 import json
 import math
@@ -33,7 +35,8 @@ def perceptron(*sizes):
 
 
 def export(net, name, features, given, wanted):
-    torch.onnx.export(net, torch.zeros(2, features), EXAMPLES / f"{name}.onnx", input_names=[given], output_names=[wanted],
+    torch.onnx.export(net, torch.zeros(2, features), EXAMPLES / f"{name}.onnx", input_names=[given],
+                      output_names=[wanted],
                       dynamic_axes={given: {0: "N"}, wanted: {0: "N"}}, opset_version=17)
 
 

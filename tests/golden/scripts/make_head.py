@@ -1,7 +1,8 @@
-"""Writes head.json: mlp_small.onnx with a new last layer for three classes, as PyTorch trains it and as scikit-learn's NearestCentroid answers
-on its features.
+"""Writes head.json: mlp_small.onnx with a new last layer for three classes, as PyTorch trains it and as scikit-learn's
+NearestCentroid answers on its features.
 
-Run by hand: python3 -m venv build/venv && build/venv/bin/pip install torch onnx scikit-learn && build/venv/bin/python tests/golden/scripts/make_head.py
+Run by hand: python3 -m venv build/venv && build/venv/bin/pip install torch onnx scikit-learn && build/venv/bin/python
+tests/golden/scripts/make_head.py
 """
 import json
 import math
@@ -56,7 +57,8 @@ def main():
     asked = features(noises(1000, 30, 20) + shift[numpy.arange(30) % CLASSES])
     losses, weight = trained(taught, torch.from_numpy(labels))
     nearest = NearestCentroid().fit(taught.numpy(), labels).predict(asked.numpy())
-    (HERE / "head.json").write_text(json.dumps({"lr": LR, "losses": losses, "weight": weight, "nearest": nearest.tolist()}) + "\n")
+    (HERE / "head.json").write_text(json.dumps({"lr": LR, "losses": losses, "weight": weight,
+                                                "nearest": nearest.tolist()}) + "\n")
 
 
 main()

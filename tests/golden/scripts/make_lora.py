@@ -15,7 +15,8 @@ import onnx
 import torch
 from peft import LoraConfig, get_peft_model
 from torch.nn import functional as F
-from transformers import (BertConfig, BertForSequenceClassification, GPT2Config, GPT2LMHeadModel, LlamaConfig, LlamaForCausalLM)
+from transformers import (BertConfig, BertForSequenceClassification, GPT2Config, GPT2LMHeadModel, LlamaConfig,
+                          LlamaForCausalLM)
 
 HERE = Path(__file__).resolve().parents[1] / "data"
 FOLDER = HERE / "lora"
@@ -35,18 +36,22 @@ class Logits(torch.nn.Module):
 
 
 def gpt2():
-    return GPT2LMHeadModel(GPT2Config(vocab_size=VOCABULARY, n_positions=16, n_embd=16, n_layer=2, n_head=2, resid_pdrop=0, embd_pdrop=0,
+    return GPT2LMHeadModel(GPT2Config(vocab_size=VOCABULARY, n_positions=16, n_embd=16, n_layer=2, n_head=2,
+                                      resid_pdrop=0, embd_pdrop=0,
                                       attn_pdrop=0, attn_implementation="eager"))
 
 
 def llama():
-    return LlamaForCausalLM(LlamaConfig(vocab_size=VOCABULARY, hidden_size=16, intermediate_size=28, num_hidden_layers=2,
-                                        num_attention_heads=4, num_key_value_heads=2, max_position_embeddings=16, attn_implementation="eager"))
+    return LlamaForCausalLM(LlamaConfig(vocab_size=VOCABULARY, hidden_size=16, intermediate_size=28,
+                                        num_hidden_layers=2,
+                                        num_attention_heads=4, num_key_value_heads=2, max_position_embeddings=16,
+                                        attn_implementation="eager"))
 
 
 def bert():
     return BertForSequenceClassification(BertConfig(
-        vocab_size=VOCABULARY, hidden_size=16, num_hidden_layers=2, num_attention_heads=2, intermediate_size=24, max_position_embeddings=16,
+        vocab_size=VOCABULARY, hidden_size=16, num_hidden_layers=2, num_attention_heads=2, intermediate_size=24,
+        max_position_embeddings=16,
         num_labels=3, hidden_dropout_prob=0, attention_probs_dropout_prob=0, attn_implementation="eager"))
 
 
@@ -55,7 +60,8 @@ class Pictures(torch.nn.Module):
 
     def __init__(self):
         super().__init__()
-        self.features = torch.nn.Sequential(torch.nn.Conv2d(1, 4, 3, stride=2, padding=1), torch.nn.ReLU(), torch.nn.Conv2d(4, 6, (3, 2)))
+        self.features = torch.nn.Sequential(torch.nn.Conv2d(1, 4, 3, stride=2, padding=1), torch.nn.ReLU(),
+                                            torch.nn.Conv2d(4, 6, (3, 2)))
         self.hidden, self.classifier = torch.nn.Linear(24, 12, bias=False), torch.nn.Linear(12, 3)
 
     def forward(self, x):
@@ -65,10 +71,13 @@ class Pictures(torch.nn.Module):
 
 RUNS = {
     "gpt2": (gpt2, {"r": 8, "lora_alpha": 16, "target_modules": ["c_attn", "c_fc"], "fan_in_fan_out": True}),
-    "llama": (llama, {"r": 8, "lora_alpha": 8, "target_modules": "all-linear", "use_rslora": True, "rank_pattern": {"down_proj": 4},
+    "llama": (llama, {"r": 8, "lora_alpha": 8, "target_modules": "all-linear", "use_rslora": True,
+                      "rank_pattern": {"down_proj": 4},
                       "alpha_pattern": {"layers.1.self_attn.q_proj": 3}}),
-    "bert": (bert, {"r": 8, "lora_alpha": 8, "target_modules": ["query", "value"], "modules_to_save": ["classifier"], "bias": "lora_only"}),
-    "pictures": (Pictures, {"r": 2, "lora_alpha": 5, "target_modules": ["features.0", "2", "hidden"], "modules_to_save": ["classifier"]}),
+    "bert": (bert, {"r": 8, "lora_alpha": 8, "target_modules": ["query", "value"], "modules_to_save": ["classifier"],
+                    "bias": "lora_only"}),
+    "pictures": (Pictures, {"r": 2, "lora_alpha": 5, "target_modules": ["features.0", "2", "hidden"],
+                            "modules_to_save": ["classifier"]}),
     "embedding": (gpt2, {"r": 4, "lora_alpha": 6, "target_modules": ["wte", "c_proj"], "fan_in_fan_out": True}),
 }
 
@@ -81,7 +90,8 @@ def batch(task):
     if task == "pictures":
         x = torch.tensor([((k * k * 7 + 3 * k) % 101) / 50 - 1 for k in range(BATCH * 144)], dtype=torch.float32)
         return x.reshape(BATCH, 1, 12, 12), torch.tensor([0, 1, 2])
-    ids = torch.tensor([[(7 * i * i + 3 * t * t + 5 * i * t + 11) % VOCABULARY for t in range(LENGTH)] for i in range(BATCH)])
+    ids = torch.tensor([[(7 * i * i + 3 * t * t + 5 * i * t + 11) % VOCABULARY for t in range(LENGTH)]
+                        for i in range(BATCH)])
     labels = torch.tensor([i % 3 for i in range(BATCH)]) if task == "bert" else (3 * ids + 1) % VOCABULARY
     return ids, labels
 
@@ -100,7 +110,8 @@ def export(model, path, ids):
         return torch.onnx.export(model.eval(), (ids,), path, input_names=["x"], output_names=["logits"], dynamo=False,
                                  dynamic_axes={"x": {0: "batch"}})
     dims = {"input_ids": {0: torch.export.Dim("batch"), 1: torch.export.Dim("length", max=16)}}
-    torch.onnx.export(Logits(model.eval()), (ids,), path, input_names=["input_ids"], output_names=["logits"], dynamic_shapes=dims,
+    torch.onnx.export(Logits(model.eval()), (ids,), path, input_names=["input_ids"], output_names=["logits"],
+                      dynamic_shapes=dims,
                       verbose=False, external_data=False, dynamo=True)
     kept = ("pkg.torch.export.graph_signature.InputSpec.kind", "pkg.onnxscript.optimizer.folded_from",
             "pkg.torch.onnx.name_scopes")

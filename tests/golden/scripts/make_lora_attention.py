@@ -24,7 +24,8 @@ from torch.nn import functional as F
 from make_lora import spread
 
 FOLDER = Path(__file__).resolve().parents[1] / "data" / "lora_attention"
-KEPT = ("pkg.torch.export.graph_signature.InputSpec.kind", "pkg.onnxscript.optimizer.folded_from", "pkg.torch.onnx.name_scopes",
+KEPT = ("pkg.torch.export.graph_signature.InputSpec.kind", "pkg.onnxscript.optimizer.folded_from",
+        "pkg.torch.onnx.name_scopes",
         "pkg.torch.onnx.fx_node", "pkg.onnxscript.rewriter.rule_name")
 STEPS, LR, WIDTH = 3, 0.02, 8
 warnings.filterwarnings("ignore")
@@ -95,7 +96,8 @@ def keras_attention():
 
 def numbers(*dims, by=7):
     count = torch.Size(dims).numel()
-    return torch.tensor([((k * k * by + 3 * k) % 101) / 50 - 1 for k in range(count)], dtype=torch.float32).reshape(dims)
+    return torch.tensor([((k * k * by + 3 * k) % 101) / 50 - 1 for k in range(count)],
+                        dtype=torch.float32).reshape(dims)
 
 
 X, Y = numbers(4, 5, WIDTH), numbers(4, 6, WIDTH, by=5)

@@ -1,5 +1,5 @@
-"""Writes lora_sums.json: what PEFT's add_weighted_adapter with combination_type svd makes of the adapters in lora/NAME/first
-and lora/NAME/last, as the logits that it gives.
+"""Writes lora_sums.json: what PEFT's add_weighted_adapter with combination_type svd makes of the adapters in
+lora/NAME/first and lora/NAME/last, as the logits that it gives.
 
 Run by hand, in the environment of make_lora.py: build/venv/bin/python tests/golden/scripts/make_lora_sums.py
 """

@@ -1,8 +1,9 @@
-"""Writes metrics.json: what scikit-learn (1.9.1) says of predictions, and Keras (3.15.1) of the area under the ROC curve:
-`python3 make_metrics.py` where both are installed.
+"""Writes metrics.json: what scikit-learn (1.9.1) says of predictions, and Keras (3.15.1) of the area under the ROC
+curve: `python3 make_metrics.py` where both are installed.
 
-Scores (N, 5) and labels are formulas, those of make_w.py: element i is hash(seed, i). Labels agree with the largest score now and then,
-class 4 is no label, and class 3 is never predicted. The expected calibration error is by its definition (Guo et al. 2017, 15 bins).
+Scores (N, 5) and labels are formulas, those of make_w.py: element i is hash(seed, i). Labels agree with the largest
+score now and then, class 4 is no label, and class 3 is never predicted. The expected calibration error is by its
+definition (Guo et al. 2017, 15 bins).
 """
 import json
 import os
@@ -54,7 +55,8 @@ def told(scores, labels):
     result = {"accuracy": metrics.accuracy_score(labels, found)}
     for k in (2, 3):
         result[f"top-{k}-accuracy"] = metrics.top_k_accuracy_score(labels, scores, k=k, labels=every)
-    for name, score in (("precision", metrics.precision_score), ("recall", metrics.recall_score), ("f1", metrics.f1_score)):
+    for name, score in (("precision", metrics.precision_score), ("recall", metrics.recall_score),
+                        ("f1", metrics.f1_score)):
         result[name] = score(labels, found, average="macro", zero_division=0)
         result[f"{name}-per-class"] = score(labels, found, average=None, labels=every, zero_division=0).tolist()
     result["confusion-matrix"] = metrics.confusion_matrix(labels, found, labels=every).tolist()
@@ -80,7 +82,8 @@ def main():
     present = np.unique(labels)
     balanced = compute_class_weight("balanced", classes=present, y=labels)
     targets = 2 * units(4, N * CLASSES) - 1
-    record = dict(n=N, classes=CLASSES, labels=labels.tolist(), all=told(scores, labels), ignoring1=told(scores[counts], labels[counts]),
+    record = dict(n=N, classes=CLASSES, labels=labels.tolist(), all=told(scores, labels),
+                  ignoring1=told(scores[counts], labels[counts]),
                   balanced=dict(zip(present.tolist(), balanced.tolist())),
                   mae=metrics.mean_absolute_error(targets, scores.reshape(-1)),
                   mape=metrics.mean_absolute_percentage_error(targets, scores.reshape(-1)),

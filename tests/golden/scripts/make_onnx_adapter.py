@@ -8,7 +8,8 @@ from pathlib import Path
 import numpy as np
 import onnxruntime
 
-SHAPES = {"fc1.lora_A.weight": (2, 20), "fc1.lora_B.weight": (33, 2), "fc2.lora_A.weight": (2, 33), "fc2.lora_B.weight": (17, 2)}
+SHAPES = {"fc1.lora_A.weight": (2, 20), "fc1.lora_B.weight": (33, 2), "fc2.lora_A.weight": (2, 33),
+          "fc2.lora_B.weight": (17, 2)}
 
 
 def values(shape):
@@ -18,5 +19,6 @@ def values(shape):
 adapter = onnxruntime.AdapterFormat()
 adapter.set_adapter_version(3)
 adapter.set_model_version(5)
-adapter.set_parameters({name: onnxruntime.OrtValue.ortvalue_from_numpy(values(shape)) for name, shape in SHAPES.items()})
+adapter.set_parameters({name: onnxruntime.OrtValue.ortvalue_from_numpy(values(shape))
+                        for name, shape in SHAPES.items()})
 adapter.export_adapter(str(Path(__file__).resolve().parents[1] / "data" / "lora" / "python.onnx_adapter"))

@@ -2,7 +2,8 @@
 
     build/test/test_harness --dump cases.json && python3 tests/golden/scripts/make_ops.py cases.json
 
-A tensor is kept as its largest absolute value, a weighted sum of all its elements and a few samples (see tests/c/goldens.c).
+A tensor is kept as its largest absolute value, a weighted sum of all its elements and a few samples (see
+tests/c/goldens.c).
 """
 import inspect
 import json
@@ -18,8 +19,10 @@ from torch_ops import EXCEPTIONS, IS_GRADIENT, OPS, UNKNOWN
 from torch_transformer import TRANSFORMER
 
 SAMPLES = 16
-TYPES = {"float32": torch.float64, "float64": torch.float64, "int32": torch.int32, "int64": torch.int64, "bool": torch.bool,
-         "uint8": torch.uint8, "int8": torch.int8, "int16": torch.int16, "uint64": torch.float64}  # PyTorch has no uint64
+TYPES = {"float32": torch.float64, "float64": torch.float64, "int32": torch.int32, "int64": torch.int64,
+         "bool": torch.bool,
+         "uint8": torch.uint8, "int8": torch.int8, "int16": torch.int16,
+         "uint64": torch.float64}  # PyTorch has no uint64
 
 
 def tensor_of(entry):
@@ -95,7 +98,8 @@ def main():
     (Path(__file__).resolve().parents[1] / "data/ops.txt").write_text("\n".join(lines) + "\n")
     print(f"{sum(line.startswith('case') for line in lines)} of {len(cases)} cases have golden numbers")
     for op, count in left.items():
-        reason = UNKNOWN.get(op) or ("a gradient, golden through its operator" if op.endswith(IS_GRADIENT) else "NO REASON GIVEN")
+        reason = UNKNOWN.get(op) or ("a gradient, golden through its operator" if op.endswith(IS_GRADIENT)
+                                     else "NO REASON GIVEN")
         print(f"  not {op} ({count} cases): {reason}")
 
 

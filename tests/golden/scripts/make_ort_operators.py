@@ -26,13 +26,15 @@ import ort_flatbuffers_py.fbs as fbs  # noqa: E402
 
 OPSET_MIN, OPSET_MAX = 13, 24  # of what Trainlet writes
 DOMAINS = ("", "com.microsoft")
-NAMES = {"float32": TensorProto.FLOAT, "float64": TensorProto.DOUBLE, "int64": TensorProto.INT64, "int32": TensorProto.INT32,
+NAMES = {"float32": TensorProto.FLOAT, "float64": TensorProto.DOUBLE, "int64": TensorProto.INT64,
+         "int32": TensorProto.INT32,
          "bool": TensorProto.BOOL, "uint8": TensorProto.UINT8, "int8": TensorProto.INT8}
 # Operators that the harness has no case for, or none that ONNX Runtime takes: inputs, attributes, outputs.
 WITHOUT_CASE = [
     ("", "MaxPoolGrad", 9, ["f[1,1,2,2]", "i[1,1,2,2]"], {"kernel_shape": [2, 2]}, ["f[1,1,4,4]"]),
     ("", "AveragePoolGrad", 9, ["f[1,1,2,2]"], {"kernel_shape": [2, 2]}, ["f[1,1,4,4]"]),
-    ("com.microsoft", "BatchNormalizationGrad", 1, ["f[2,3,4]", "f[2,3,4]", "f[3]", "f[3]", "f[3]"], {"epsilon": 1e-5}, ["f[2,3,4]", "f[3]", "f[3]"]),
+    ("com.microsoft", "BatchNormalizationGrad", 1, ["f[2,3,4]", "f[2,3,4]", "f[3]", "f[3]", "f[3]"], {"epsilon": 1e-5},
+     ["f[2,3,4]", "f[3]", "f[3]"]),
     ("com.microsoft", "AdamWOptimizer", 1, ["f[1]", "i[1]", "s", "s", "s", "s"], {}, ["b[1]"]),
     ("com.microsoft", "SGDOptimizerV2", 1, ["f[1]", "s", "s"], {}, ["b[1]"]),
     ("com.microsoft", "InplaceClipGradNorm", 1, ["s"], {}, ["s"]),
@@ -68,7 +70,8 @@ def signature_of(schema):
     constraints = {entry.type_param_str for entry in schema.type_constraints}
     variadic = lambda formal: "*" if "Variadic" in str(formal.option) else ""
     names = lambda formals, mark: ",".join(
-        (formal.typeStr if formal.typeStr in constraints else formal.name) + (variadic(formal) if mark else "") for formal in formals)
+        (formal.typeStr if formal.typeStr in constraints else formal.name) + (variadic(formal) if mark else "")
+        for formal in formals)
     return f"{names(schema.inputs, True)}>{names(schema.outputs, False)}"
 
 
@@ -108,7 +111,8 @@ def from_schemas(wanted):
         same = {}
         for schema in versions:
             runs = is_run(kernels[domain, name], schema.since_version)
-            key = (signature_of(schema), tuple(sorted((k, text_of(v)) for k, v in defaults_of(schema).items()))) if runs else ("-", ())
+            key = (signature_of(schema), tuple(sorted((k, text_of(v))
+                                                      for k, v in defaults_of(schema).items()))) if runs else ("-", ())
             same.setdefault(key, []).append(schema.since_version)
         for (signature, defaults), since in same.items():
             yield domain, row(since, name, signature, dict(defaults))
@@ -154,10 +158,12 @@ def read_row(session, name, given):
 
 
 def model_of(domain, name, version, inputs, outputs, attrs, constants=()):
-    node = helper.make_node(name, [x.name if x else "" for x in inputs], [y.name for y in outputs], domain=domain, **attrs)
+    node = helper.make_node(name, [x.name if x else "" for x in inputs], [y.name for y in outputs], domain=domain,
+                            **attrs)
     fed = [x for x in inputs if x and x.name not in {c.name for c in constants}]
     graph = helper.make_graph([node], "one", fed, outputs, initializer=list(constants))
-    return helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17), helper.make_opsetid("com.microsoft", 1)])
+    return helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17),
+                                                   helper.make_opsetid("com.microsoft", 1)])
 
 
 def value(name, entry):
@@ -183,7 +189,8 @@ def from_files(cases, known):
     tried = {}
     for case in cases:
         loss = case["op"] in ("SoftmaxCrossEntropyLoss", "NegativeLogLikelihoodLoss")
-        if (case["domain"] == "com.microsoft" or loss) and case["op"] not in known and is_written(case["domain"], case["op"]):
+        if (case["domain"] == "com.microsoft" or loss) and case["op"] not in known and is_written(case["domain"],
+            case["op"]):
             tried.setdefault((case["domain"], case["op"]), []).append((case, case["attrs"]))
     for domain, name, version, inputs, attrs, outputs in WITHOUT_CASE:
         model = model_of(domain, name, version, [short(f"x{i}", x) for i, x in enumerate(inputs)],

@@ -1,7 +1,7 @@
 """Writes probabilities.json: models that end in probabilities, whatever stands between their last activation and the
 loss, and what PyTorch computes in float64 for the negative logarithm of these probabilities (cross-entropy) or for
-their binary cross-entropy: the losses of steps of gradient descent and the probabilities after them. With --all FILE also
-every activation with every path, which is too much to be kept.
+their binary cross-entropy: the losses of steps of gradient descent and the probabilities after them. With --all FILE
+also every activation with every path, which is too much to be kept.
 
   python3 tests/golden/scripts/make_probabilities.py
 """

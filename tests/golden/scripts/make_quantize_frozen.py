@@ -1,8 +1,8 @@
-"""Writes quantize_frozen.json: weights as onnxruntime.quantization quantizes them, and how PEFT trains adapters of make_lora.py's
-models over a base whose weights were quantized and widened again.
+"""Writes quantize_frozen.json: weights as onnxruntime.quantization quantizes them, and how PEFT trains adapters of
+make_lora.py's models over a base whose weights were quantized and widened again.
 
-Run by hand: python3 -m venv build/venv && build/venv/bin/pip install torch onnx onnxscript onnxruntime transformers peft &&
-build/venv/bin/python tests/golden/scripts/make_quantize_frozen.py
+Run by hand: python3 -m venv build/venv && build/venv/bin/pip install torch onnx onnxscript onnxruntime transformers
+peft && build/venv/bin/python tests/golden/scripts/make_quantize_frozen.py
 """
 import json
 
@@ -21,7 +21,8 @@ DEPTH, COLUMNS = 80, 6
 
 def weight():
     """A formula that the test repeats; with a block of zeros and a column without negative numbers."""
-    w = np.array([((i * i * 7 + 3 * i) % 1013) / 500 - 1 for i in range(DEPTH * COLUMNS)], np.float32).reshape(DEPTH, COLUMNS)
+    w = np.array([((i * i * 7 + 3 * i) % 1013) / 500 - 1 for i in range(DEPTH * COLUMNS)], np.float32).reshape(DEPTH,
+        COLUMNS)
     w[32:64, 1] = 0
     w[:, 2] = np.abs(w[:, 2])
     return w
@@ -34,7 +35,8 @@ def int4_of(w):
 
 def int8_of(w, axis):
     lines = [quantize_data(line, TensorProto.INT8, True) for line in np.moveaxis(w, axis, 0)]
-    return np.moveaxis(np.stack([line[2] for line in lines]), 0, axis), np.array([line[1] for line in lines], np.float32)
+    return np.moveaxis(np.stack([line[2] for line in lines]), 0, axis), np.array([line[1] for line in lines],
+        np.float32)
 
 
 def through_int8(w, axis):
@@ -80,7 +82,8 @@ def run(name, kind):
     ids, labels = make_lora.batch(name)
     model = PeftModel.from_pretrained(base, make_lora.FOLDER / name / "first", is_trainable=True)
     model.train()
-    optimizer = torch.optim.AdamW([p for p in model.parameters() if p.requires_grad], lr=make_lora.LR, weight_decay=0.01)
+    optimizer = torch.optim.AdamW([p for p in model.parameters() if p.requires_grad], lr=make_lora.LR,
+                                  weight_decay=0.01)
     losses = []
     for _ in range(8):
         loss = make_lora.loss_of(make_lora.answers(model, ids), labels)

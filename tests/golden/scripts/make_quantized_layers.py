@@ -1,5 +1,6 @@
-"""Writes quantized_layers.json: models that onnxruntime.quantization makes of torch's LSTM and Linear (onnxruntime 1.32), and what
-onnxruntime computes: of each, and of the same LSTM in float32 with the weights that the integers stand for.
+"""Writes quantized_layers.json: models that onnxruntime.quantization makes of torch's LSTM and Linear (onnxruntime
+1.32), and what onnxruntime computes: of each, and of the same LSTM in float32 with the weights that the integers stand
+for.
 
     python3 tests/golden/scripts/make_quantized_layers.py
 """
@@ -14,13 +15,15 @@ DIMS = dict(hidden=6, inputs=5, steps=4, batch=3)
 def lstm(directions, bias=True, peepholes=False, lengths=False):
     rng = np.random.default_rng(directions)
     h, i = DIMS["hidden"], DIMS["inputs"]
-    shapes = {"W": (directions, 4 * h, i), "R": (directions, 4 * h, h), "B": (directions, 8 * h), "P": (directions, 3 * h)}
+    shapes = {"W": (directions, 4 * h, i), "R": (directions, 4 * h, h), "B": (directions, 8 * h),
+              "P": (directions, 3 * h)}
     if not bias: del shapes["B"]
     if not peepholes: del shapes["P"]
     weights = {k: rng.uniform(-0.7, 0.7, s).astype(np.float32) for k, s in shapes.items()}
     if lengths: weights["L"] = np.array([4, 1, 3], np.int32)
     names = ["X", "W", "R", "B" if bias else "", "L" if lengths else "", "", "", "P" if peepholes else ""]
-    node = helper.make_node("LSTM", names, ["Y", "Y_h", "Y_c"], hidden_size=h, direction="bidirectional" if directions == 2 else "forward")
+    node = helper.make_node("LSTM", names, ["Y", "Y_h", "Y_c"], hidden_size=h,
+                            direction="bidirectional" if directions == 2 else "forward")
     return node, weights
 
 
@@ -69,7 +72,8 @@ def lstms(folder):
             x = rng.uniform(-1, 1, (DIMS["steps"], DIMS["batch"], DIMS["inputs"])).astype(np.float32)
             theirs, same = (run(p, {"X": x}) for p in paths[1:])
             yield (f"LSTM, {directions} direction(s), {kind.name}{', per channel' if per_channel else ''}",
-                   dict(model=encoded(paths[1]), feeds={"X": tensor(x)}, theirs={k: tensor(v) for k, v in theirs.items()},
+                   dict(model=encoded(paths[1]), feeds={"X": tensor(x)},
+                        theirs={k: tensor(v) for k, v in theirs.items()},
                         same={k: tensor(v) for k, v in same.items()}))
 
 
@@ -85,7 +89,8 @@ def gemms(folder):
         net = torch.nn.Sequential(torch.nn.Linear(6, 5), torch.nn.ReLU(), torch.nn.Linear(5, 4, bias=not per_channel))
         paths = [f"{folder}/{n}.onnx" for n in ("gemm", "q")]
         torch.onnx.export(net, (x,), paths[0], input_names=["x"], output_names=["y"], opset_version=17, dynamo=False)
-        quantize_static(paths[0], paths[1], Reader(x.numpy()), quant_format=QuantFormat.QOperator, per_channel=per_channel,
+        quantize_static(paths[0], paths[1], Reader(x.numpy()), quant_format=QuantFormat.QOperator,
+                        per_channel=per_channel,
                         activation_type=QuantType.QUInt8, weight_type=QuantType.QInt8)
         assert any(n.op_type == "QGemm" for n in onnx.load(paths[1]).graph.node)
         yield (f"Linear{', per channel' if per_channel else ''}",

@@ -1,10 +1,12 @@
-"""Writes trainable/*.json: what PyTorch does where other parameters train after a while. Run by hand after make_w.py, whose networks and
-batches these are.
+"""Writes trainable/*.json: what PyTorch does where other parameters train after a while. Run by hand after make_w.py,
+whose networks and batches these are.
 
-A phase says which parameters train (globs) and for how many steps. In PyTorch that is requires_grad, with one optimizer of all parameters,
-which leaves those without a gradient as they are, and their state; a BatchNorm whose weight and bias are both frozen is in eval mode, as
-in Keras. What the JSON holds: the recipe, the loss of each step in float64, and the parameters' changes over all of them, as in make_w.py.
-input_gradients.json: of the loss of step 0 towards the input, Σ g · u(i) and Σ |g| · |u(i)|, in training and in eval mode.
+A phase says which parameters train (globs) and for how many steps. In PyTorch that is requires_grad, with one optimizer
+of all parameters, which leaves those without a gradient as they are, and their state; a BatchNorm whose weight and bias
+are both frozen is in eval mode, as in Keras. What the JSON holds: the recipe, the loss of each step in float64, and the
+parameters' changes over all of them, as in make_w.py.
+input_gradients.json: of the loss of step 0 towards the input, Σ g · u(i) and Σ |g| · |u(i)|, in training and in eval
+mode.
 """
 import copy
 import fnmatch

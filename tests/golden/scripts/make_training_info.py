@@ -1,5 +1,6 @@
-"""Models with ONNX's training_info, by onnx.helper, and ten losses of each in float64 by the formulas of ONNX's operators; and ONNX's own
-cases of its training operators (Debian's libonnx-testdata). Run: python3 make_training_info.py [folder of the cases]"""
+"""Models with ONNX's training_info, by onnx.helper, and ten losses of each in float64 by the formulas of ONNX's
+operators; and ONNX's own cases of its training operators (Debian's libonnx-testdata). Run: python3
+make_training_info.py [folder of the cases]"""
 import base64
 import glob
 import json
@@ -49,12 +50,14 @@ def inference():
 def loss_and_gradient():
     grads = [f'd_{name}' for name in SHAPES]
     return [helper.make_node('SoftmaxCrossEntropyLoss', ['scores', 'labels'], ['loss'], 'loss', reduction='mean'),
-            helper.make_node('Gradient', [*SHAPES, 'x', 'labels'], grads, 'gradient', domain=DOMAIN, xs=list(SHAPES), zs=['x', 'labels'], y='loss')]
+            helper.make_node('Gradient', [*SHAPES, 'x', 'labels'], grads, 'gradient', domain=DOMAIN, xs=list(SHAPES),
+                             zs=['x', 'labels'], y='loss')]
 
 
 def training(nodes, initializers, updates, initialization=None, initial=()):
     outputs = [info_value('loss', [])] + [helper.make_empty_tensor_value_info(value) for _, value in updates]
-    algorithm = helper.make_graph(loss_and_gradient() + nodes, 'algorithm', [info_value('labels', ['N'], TensorProto.INT64)], outputs,
+    algorithm = helper.make_graph(loss_and_gradient() + nodes, 'algorithm',
+                                  [info_value('labels', ['N'], TensorProto.INT64)], outputs,
                                   [tensor(name, value) for name, value in initializers.items()])
     info = helper.make_training_info(algorithm, list(updates), initialization, list(initial) or None)
     opsets = [helper.make_opsetid('', 14), helper.make_opsetid(DOMAIN, 1)]
@@ -80,7 +83,8 @@ def adam():
     names = list(SHAPES)
     states = [f'{name}_{tail}' for tail in ('v', 'h') for name in names]
     outs = [f'{name}_new' for name in names + states]
-    node = helper.make_node('Adam', ['R', t, *names, *(f'd_{name}' for name in names), *states], outs, 'adam', domain=DOMAIN,
+    node = helper.make_node('Adam', ['R', t, *names, *(f'd_{name}' for name in names), *states], outs, 'adam',
+                            domain=DOMAIN,
                             alpha=0.8, beta=0.95, epsilon=1e-3, norm_coefficient_post=0.002)
     updates += [(name, f'{name}_new') for name in names + states]
     return training(add + [node], {**initializers, 'R': np.float32(0.05), **zeros('v'), **zeros('h')}, updates)
@@ -92,7 +96,8 @@ def adam_zero():
     nodes = []
     for name in SHAPES:
         outs = [f'{name}_new', f'{name}_v_new', f'{name}_h_new']
-        nodes.append(helper.make_node('Adam', ['R', t, name, f'd_{name}', f'{name}_v', f'{name}_h'], outs, f'adam_{name}', domain=DOMAIN,
+        nodes.append(helper.make_node('Adam', ['R', t, name, f'd_{name}', f'{name}_v', f'{name}_h'], outs,
+                                      f'adam_{name}', domain=DOMAIN,
                                       epsilon=1e-2, norm_coefficient=0.01))
         updates += zip([name, f'{name}_v', f'{name}_h'], outs)
     return training(nodes + add, {**initializers, 'R': np.float32(0.02), **zeros('v'), **zeros('h')}, updates)
@@ -103,7 +108,8 @@ def momentum(mode, beta, norm):
     nodes = []
     for name in SHAPES:
         outs = [f'{name}_new', f'{name}_v_new']
-        nodes.append(helper.make_node('Momentum', ['R', t, name, f'd_{name}', f'{name}_v'], outs, f'momentum_{name}', domain=DOMAIN,
+        nodes.append(helper.make_node('Momentum', ['R', t, name, f'd_{name}', f'{name}_v'], outs, f'momentum_{name}',
+                                      domain=DOMAIN,
                                       alpha=0.9, beta=beta, norm_coefficient=norm, mode=mode))
         updates += zip([name, f'{name}_v'], outs)
     return training(nodes + add, {**initializers, 'R': np.float32(0.1), **zeros('v')}, updates)
@@ -113,7 +119,8 @@ def adagrad():
     add, initializers, updates, t = counter(after=False)
     names = list(SHAPES)
     outs = [f'{name}_new' for name in names] + [f'{name}_h_new' for name in names]
-    node = helper.make_node('Adagrad', ['R', t, *names, *(f'd_{name}' for name in names), *(f'{name}_h' for name in names)], outs, 'adagrad',
+    node = helper.make_node('Adagrad', ['R', t, *names, *(f'd_{name}' for name in names),
+                                        *(f'{name}_h' for name in names)], outs, 'adagrad',
                             domain=DOMAIN, decay_factor=0.1, epsilon=1e-4, norm_coefficient=0.01)
     updates += [(name, f'{name}_new') for name in names] + [(f'{name}_h', f'{name}_h_new') for name in names]
     return training(add + [node], {**initializers, 'R': np.float32(0.1), **zeros('h')}, updates)
@@ -210,7 +217,8 @@ def refused():
         info.update_binding[0].value = 'b1_new'
 
     def penalty(model, info, algorithm):
-        algorithm.node.extend([helper.make_node('Gradient', ['w1'], ['d2'], 'second', domain=DOMAIN, xs=['w1'], y='penalty')])
+        algorithm.node.extend([helper.make_node('Gradient', ['w1'], ['d2'], 'second', domain=DOMAIN, xs=['w1'],
+                                                y='penalty')])
         algorithm.node.insert(2, helper.make_node('ReduceSum', ['d_w1'], ['penalty'], 'penalty', keepdims=0))
         node_of(model, 'gradient').output[0] = 'd_w1'
 
@@ -228,14 +236,20 @@ def refused():
     def no_algorithm(model, info, algorithm):
         info.ClearField('algorithm')
 
-    found = [(sgd, another_entry, 'entries of training_info'), (sgd, another_loss, "'other' is of 'scores', Gradient 'gradient' of 'loss'"),
+    found = [(sgd, another_entry, 'entries of training_info'),
+             (sgd, another_loss, "'other' is of 'scores', Gradient 'gradient' of 'loss'"),
              (sgd, no_gradient, 'no Gradient node'), (adam_zero, fed_rate, "adam_w1.*learning rate 'R'"),
-             (sgd, unknown_arithmetic, "'w2' by Sub 'sub_w2'.*understood are"), (sgd, ascent, "'b2' by Add 'sub_b2'.*understood are"),
-             (adam_zero, other_gradient, "'b2' by Adam 'adam_b2'"), (lambda: momentum('standard', 1.0, 0.0), other_setting, "momentum_b2.*other settings than 'momentum_w1'"),
+             (sgd, unknown_arithmetic, "'w2' by Sub 'sub_w2'.*understood are"),
+             (sgd, ascent, "'b2' by Add 'sub_b2'.*understood are"),
+             (adam_zero, other_gradient, "'b2' by Adam 'adam_b2'"),
+             (lambda: momentum('standard', 1.0, 0.0), other_setting, "momentum_b2.*other settings than 'momentum_w1'"),
              (adam_zero, counts_by_two, "update count 'T'"), (adam_zero, forgets_state, "adam_w1.*state 'w1_v'"),
-             (sgd, no_initializer, "'x', which is no initializer"), (sgd, twice, "'w1' twice"), (sgd, nothing, "'nowhere', which nothing makes"),
-             (sgd, other_shape, 'another type or shape'), (sgd, penalty, "'penalty'"), (adam_zero, at_another_value, "'w1' at the value of 'w1_v'"),
-             (sgd, updates_more, "'kept' by Mul 'square'"), (sgd, missing_operator, 'an operator we lack: Mull'), (sgd, no_algorithm, 'has no algorithm')]
+             (sgd, no_initializer, "'x', which is no initializer"), (sgd, twice, "'w1' twice"),
+             (sgd, nothing, "'nowhere', which nothing makes"),
+             (sgd, other_shape, 'another type or shape'), (sgd, penalty, "'penalty'"),
+             (adam_zero, at_another_value, "'w1' at the value of 'w1_v'"),
+             (sgd, updates_more, "'kept' by Mul 'square'"), (sgd, missing_operator, 'an operator we lack: Mull'),
+             (sgd, no_algorithm, 'has no algorithm')]
     return [{'name': change.__name__, 'model': changed(make, change), 'words': words} for make, change, words in found]
 
 
@@ -267,10 +281,14 @@ def step_adagrad(x, g, s, t, r):
 
 f32 = lambda x: float(np.float32(x))
 RUNS = {
-    'adam': (adam, lambda x, g, s, t: step_adam(x, g, s, t + 1, f32(0.05), f32(0.8), f32(0.95), f32(1e-3), 0.0, f32(0.002))),
-    'adam_zero': (adam_zero, lambda x, g, s, t: step_adam(x, g, s, t, f32(0.02), f32(0.9), f32(0.999), f32(1e-2), f32(0.01))),
-    'nesterov': (lambda: momentum('nesterov', 1.0, 0.0), lambda x, g, s, t: step_momentum(x, g, s, t, 0.1, 'nesterov', 1.0, 0.0)),
-    'momentum': (lambda: momentum('standard', 0.6, 0.01), lambda x, g, s, t: step_momentum(x, g, s, t, 0.1, 'standard', 0.6, 0.01)),
+    'adam': (adam, lambda x, g, s, t: step_adam(x, g, s, t + 1, f32(0.05), f32(0.8), f32(0.95), f32(1e-3), 0.0,
+                                                f32(0.002))),
+    'adam_zero': (adam_zero, lambda x, g, s, t: step_adam(x, g, s, t, f32(0.02), f32(0.9), f32(0.999), f32(1e-2),
+                                                          f32(0.01))),
+    'nesterov': (lambda: momentum('nesterov', 1.0, 0.0), lambda x, g, s, t: step_momentum(x, g, s, t, 0.1, 'nesterov',
+        1.0, 0.0)),
+    'momentum': (lambda: momentum('standard', 0.6, 0.01), lambda x, g, s, t: step_momentum(x, g, s, t, 0.1, 'standard',
+        0.6, 0.01)),
     'adagrad': (adagrad, lambda x, g, s, t: step_adagrad(x, g, s, t, 0.1)),
     'sgd': (sgd, lambda x, g, s, t: x - 0.5 * g),
 }

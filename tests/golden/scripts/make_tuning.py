@@ -1,10 +1,10 @@
-"""Writes tuning.json: twenty steps in PyTorch of what fine-tuning is made of: label smoothing, weights of classes and examples, parameter
-groups, anchors, an exponential moving average, clipping by value, one-cycle and reduce-on-plateau. Run by hand after
-make_w.py, whose networks these are, with PyTorch 2 (2.15 was used).
+"""Writes tuning.json: twenty steps in PyTorch of what fine-tuning is made of: label smoothing, weights of classes and
+examples, parameter groups, anchors, an exponential moving average, clipping by value, one-cycle and reduce-on-plateau.
+Run by hand after make_w.py, whose networks these are, with PyTorch 2 (2.15 was used).
 
-The data of a run are `steps` batches, one after another: batch i of a tensor is that of step i by make_w.py's formula. What the JSON holds
-for a run: what Trainlet is told, and in PyTorch, in float64, the loss of each step, its learning rate where there is a schedule, the
-parameters' changes as in make_w.py, and, with `ema`, the averages' changes.
+The data of a run are `steps` batches, one after another: batch i of a tensor is that of step i by make_w.py's formula.
+What the JSON holds for a run: what Trainlet is told, and in PyTorch, in float64, the loss of each step, its learning
+rate where there is a schedule, the parameters' changes as in make_w.py, and, with `ema`, the averages' changes.
 """
 import copy
 import fnmatch
@@ -29,7 +29,8 @@ MLP = dict(model="mlp_small", batch=16, label=LABELS)
 SGD = dict(type="sgd", lr=0.125, momentum=0.75)
 ADAMW = dict(type="adamw", lr=1e-2, betas=[0.9, 0.999], eps=1e-8, weightDecay=0.125)
 ADAM = dict(type="adam", lr=1e-2, betas=[0.9, 0.999], eps=1e-8, weightDecay=0.03125)
-GROUPS = [dict(params=["*"], weightDecay=0), dict(params=["fc1.*"], lrScale=0.25), dict(params=["*.bias"], lrScale=2, weightDecay=0.0625)]
+GROUPS = [dict(params=["*"], weightDecay=0), dict(params=["fc1.*"], lrScale=0.25),
+          dict(params=["*.bias"], lrScale=2, weightDecay=0.0625)]
 ANCHORS = [dict(params=["*"], anchor=0.5), dict(params=["fc1.*"], anchor=4, lrScale=0.5), dict(params=["*.bias"])]
 
 
@@ -46,20 +47,26 @@ RUNS = {
     "smoothing_ignored": dict(MLP, loss=smoothing(ignoreIndex=2), optimizer=SGD),
     "smoothing_weights_ignored": dict(MLP, loss=smoothing(weights=WEIGHTS, ignoreIndex=2), optimizer=SGD),
     "smoothing_sum": dict(MLP, loss=smoothing(weights=WEIGHTS, reduction="sum"), optimizer=dict(type="sgd", lr=0.01)),
-    "smoothing_pixels": dict(model="unet", batch=3, label=integers("labels", [16, 16], 2, 5), loss=smoothing(weights=WEIGHTS, ignoreIndex=1),
+    "smoothing_pixels": dict(model="unet", batch=3, label=integers("labels", [16, 16], 2, 5),
+                             loss=smoothing(weights=WEIGHTS, ignoreIndex=1),
                              optimizer=dict(type="sgd", lr=0.0625)),
     "samples": dict(MLP, loss=dict(type="cross-entropy", sampleWeights=True), sampleWeight=SAMPLES, optimizer=SGD),
-    "samples_smoothing_ignored": dict(MLP, loss=smoothing(sampleWeights=True, ignoreIndex=3), sampleWeight=SAMPLES, optimizer=SGD),
-    "samples_numbers": dict(model="regression", batch=8, label=floats("target", [3], 2), loss=dict(type="mse", sampleWeights=True),
+    "samples_smoothing_ignored": dict(MLP, loss=smoothing(sampleWeights=True, ignoreIndex=3), sampleWeight=SAMPLES,
+                                      optimizer=SGD),
+    "samples_numbers": dict(model="regression", batch=8, label=floats("target", [3], 2),
+                            loss=dict(type="mse", sampleWeights=True),
                             sampleWeight=SAMPLES, optimizer=SGD),
     "classes": dict(MLP, loss=dict(type="cross-entropy", sampleWeights=True), classWeight=WEIGHTS, optimizer=SGD),
-    "classes_balanced": dict(MLP, loss=dict(type="cross-entropy", sampleWeights=True, ignoreIndex=1), classWeight="balanced", sampleWeight=SAMPLES,
+    "classes_balanced": dict(MLP, loss=dict(type="cross-entropy", sampleWeights=True, ignoreIndex=1),
+                             classWeight="balanced", sampleWeight=SAMPLES,
                              optimizer=SGD),
-    "classes_pixels": dict(model="unet", batch=3, label=integers("labels", [16, 16], 2, 5), loss=dict(type="cross-entropy", sampleWeights=True),
+    "classes_pixels": dict(model="unet", batch=3, label=integers("labels", [16, 16], 2, 5),
+                           loss=dict(type="cross-entropy", sampleWeights=True),
                            classWeight=WEIGHTS, sampleWeight=SAMPLES, optimizer=dict(type="sgd", lr=0.0625)),
     "groups": dict(MLP, loss=PLAIN, optimizer=ADAMW, groups=GROUPS),
     "groups_adam": dict(MLP, loss=PLAIN, optimizer=ADAM, groups=GROUPS),
-    "groups_schedule": dict(MLP, loss=PLAIN, optimizer=dict(SGD, weightDecay=0.03125), groups=GROUPS, schedule=dict(type="linear", lr=0.25)),
+    "groups_schedule": dict(MLP, loss=PLAIN, optimizer=dict(SGD, weightDecay=0.03125), groups=GROUPS,
+                            schedule=dict(type="linear", lr=0.25)),
     "anchor": dict(MLP, loss=PLAIN, optimizer=SGD, groups=ANCHORS),
     "anchor_adamw": dict(MLP, loss=PLAIN, optimizer=ADAMW, groups=ANCHORS),
     "anchor_clipped": dict(MLP, loss=PLAIN, optimizer=dict(SGD, clipGradNorm=0.25), groups=ANCHORS),
@@ -90,7 +97,8 @@ def each_loss(run, scores, labels, weights):
     if run["loss"]["type"] == "mse":
         return F.mse_loss(scores, labels, reduction="none").flatten(1).mean(1)
     loss = run["loss"]
-    options = dict(weight=weights, label_smoothing=loss.get("labelSmoothing", 0), ignore_index=loss.get("ignoreIndex", -100))
+    options = dict(weight=weights, label_smoothing=loss.get("labelSmoothing", 0),
+                   ignore_index=loss.get("ignoreIndex", -100))
     return F.cross_entropy(scores, labels, reduction="none", **options)
 
 
@@ -98,12 +106,14 @@ def loss_of(run, step, scores, labels):
     loss = run["loss"]
     weights = torch.tensor(loss["weights"], dtype=scores.dtype) if "weights" in loss else None
     if not loss.get("sampleWeights"):
-        options = dict(weight=weights, label_smoothing=loss.get("labelSmoothing", 0), ignore_index=loss.get("ignoreIndex", -100))
+        options = dict(weight=weights, label_smoothing=loss.get("labelSmoothing", 0),
+                       ignore_index=loss.get("ignoreIndex", -100))
         return F.cross_entropy(scores, labels, reduction=loss.get("reduction", "mean"), **options)
     each = each_loss(run, scores, labels, None)
     counts = torch.ones_like(each)
     if "sampleWeight" in run:
-        counts = counts * batch_tensor(run["sampleWeight"], run["batch"], step, torch.float64).reshape([-1] + [1] * (each.dim() - 1))
+        counts = counts * batch_tensor(run["sampleWeight"], run["batch"], step,
+                                       torch.float64).reshape([-1] + [1] * (each.dim() - 1))
     if "classWeight" in run:
         counts = counts * class_weights(run)[labels]
     if "ignoreIndex" in loss:
@@ -132,7 +142,8 @@ def groups_of(run, net):
     found = []
     for name, parameter in net.named_parameters():
         group = group_of(run, name)
-        found.append(dict(params=[parameter], lr=lr * group.get("lrScale", 1), weight_decay=group.get("weightDecay", decay)))
+        found.append(dict(params=[parameter], lr=lr * group.get("lrScale", 1),
+                          weight_decay=group.get("weightDecay", decay)))
     return found
 
 
@@ -149,7 +160,8 @@ def schedule_of(run, optimizer):
     if kind == "linear":
         return torch.optim.lr_scheduler.LambdaLR(optimizer, lambda step: schedule["lr"] / lr * (1 - step / STEPS))
     if kind == "one-cycle":
-        names = dict(pctStart="pct_start", divFactor="div_factor", finalDivFactor="final_div_factor", annealStrategy="anneal_strategy")
+        names = dict(pctStart="pct_start", divFactor="div_factor", finalDivFactor="final_div_factor",
+                     annealStrategy="anneal_strategy")
         options = {names[key]: value for key, value in schedule.items() if key in names}
         return torch.optim.lr_scheduler.OneCycleLR(optimizer, schedule["lr"], STEPS, cycle_momentum=False, **options)
     return None
@@ -192,7 +204,8 @@ def plateau(options):
     parameter = torch.nn.Parameter(torch.zeros(1))
     optimizer = torch.optim.SGD([parameter], options["lr"])
     schedule = torch.optim.lr_scheduler.ReduceLROnPlateau(
-        optimizer, factor=options["factor"], patience=options["patience"], threshold=options.get("minDelta", 1e-4), threshold_mode="abs",
+        optimizer, factor=options["factor"], patience=options["patience"], threshold=options.get("minDelta", 1e-4),
+        threshold_mode="abs",
         cooldown=options.get("cooldown", 0), min_lr=options.get("minLr", 0), eps=0)
     values = [round(x, 6) for x in 1 / (1 + np.arange(24) / 3) + 0.25 * batch_units(3, 24)]
     rates = []
@@ -204,8 +217,11 @@ def plateau(options):
 
 def main():
     torch.set_num_threads(1)
-    runs = {name: dict(run, model=f"{run['model']}.onnx", input=MODELS[run["model"]]["input"], torch=train(run)) for name, run in RUNS.items()}
-    (HERE / "tuning.json").write_text(json.dumps(dict(steps=STEPS, runs=runs, plateaus=[plateau(options) for options in PLATEAUS]), indent=1) + "\n")
+    runs = {name: dict(run, model=f"{run['model']}.onnx", input=MODELS[run["model"]]["input"], torch=train(run))
+            for name, run in RUNS.items()}
+    (HERE / "tuning.json").write_text(json.dumps(dict(steps=STEPS, runs=runs,
+                                                      plateaus=[plateau(options) for options in PLATEAUS]),
+                                                      indent=1) + "\n")
     for name, run in runs.items():
         print(name, run["torch"]["losses"][0], "→", run["torch"]["losses"][-1])
 

@@ -1,8 +1,10 @@
-"""Writes the golden networks (*.onnx) and their losses in PyTorch (*.json). Run by hand where PyTorch is; nothing needs it later.
+"""Writes the golden networks (*.onnx) and their losses in PyTorch (*.json). Run by hand where PyTorch is; nothing needs
+it later.
 
-A batch is a formula, so that Python, C and JavaScript make the same one: element i of a tensor at a step is hash(seed + 100 · step, i),
-see batch_bits. What the JSON holds for a run: the recipe, ten losses in float32 and float64, the loss in eval mode after them, and for
-each parameter Σ (p − p0) · u(i) and Σ |p − p0| · |u(i)| over the ten steps in float64, u(i) = 2 · unit(7, i) − 1.
+A batch is a formula, so that Python, C and JavaScript make the same one: element i of a tensor at a step is hash(seed +
+100 · step, i), see batch_bits. What the JSON holds for a run: the recipe, ten losses in float32 and float64, the loss
+in eval mode after them, and for each parameter Σ (p − p0) · u(i) and Σ |p − p0| · |u(i)| over the ten steps in float64,
+u(i) = 2 · unit(7, i) − 1.
 """
 import copy
 import fnmatch
@@ -58,9 +60,11 @@ def loss_of(kind, scores, target):
 
 def make_optimizer(o, parameters):
     if o["type"] == "sgd":
-        return torch.optim.SGD(parameters, o["lr"], o.get("momentum", 0), 0, o.get("weightDecay", 0), o.get("nesterov", False))
+        return torch.optim.SGD(parameters, o["lr"], o.get("momentum", 0), 0, o.get("weightDecay", 0),
+                               o.get("nesterov", False))
     if o["type"] == "rmsprop":
-        return torch.optim.RMSprop(parameters, o["lr"], o.get("alpha", 0.99), o.get("eps", 1e-8), o.get("weightDecay", 0), o.get("momentum", 0))
+        return torch.optim.RMSprop(parameters, o["lr"], o.get("alpha", 0.99), o.get("eps", 1e-8),
+                                   o.get("weightDecay", 0), o.get("momentum", 0))
     kind = {"adam": torch.optim.Adam, "adamw": torch.optim.AdamW}[o["type"]]
     return kind(parameters, o["lr"], tuple(o["betas"]), o["eps"], o.get("weightDecay", 0))
 
@@ -143,10 +147,12 @@ def export(name, model):
     modes = torch.onnx.TrainingMode
     # Without folding: BatchNormalization stays itself, parameters keep their names.
     torch.onnx.export(
-        torch.jit.script(net.train()) if model.get("script") else net.train(not finished), example, str(path), opset_version=model.get("opset", 17),
+        torch.jit.script(net.train()) if model.get("script") else net.train(not finished), example, str(path),
+        opset_version=model.get("opset", 17),
         input_names=["input"], output_names=["logits"],
         dynamic_axes={"input": {0: "N"}, "logits": {0: "N"}}, do_constant_folding=False,
-        export_modules_as_functions=model.get("functions", False), training=modes.PRESERVE if finished else modes.TRAINING)
+        export_modules_as_functions=model.get("functions", False),
+        training=modes.PRESERVE if finished else modes.TRAINING)
     if model.get("functions"):
         name_output(path)
     return net
@@ -161,12 +167,14 @@ def write(net, path, opset):
             attributes["value"] = onnx.helper.make_tensor("value", onnx.TensorProto.INT64, [1], [attributes["value"]])
         nodes.append(onnx.helper.make_node(op, inputs.split(), [output], output, **attributes))
 
-    constants = [onnx.helper.make_node("Constant", [], [name], value=onnx.numpy_helper.from_array(t.numpy())) for name, t in net.graph(node).items()]
+    constants = [onnx.helper.make_node("Constant", [], [name], value=onnx.numpy_helper.from_array(t.numpy()))
+                 for name, t in net.graph(node).items()]
     ports = [onnx.helper.make_tensor_value_info("input", onnx.TensorProto.INT64, ["N", net.TOKENS])], [
         onnx.helper.make_tensor_value_info("logits", onnx.TensorProto.FLOAT, ["N", None, net.TOKENS])]
     weights = [onnx.numpy_helper.from_array(t.detach().numpy(), name) for name, t in net.named_parameters()]
     graph = onnx.helper.make_graph(constants + nodes, "decoder", *ports, weights)
-    onnx.save(onnx.helper.make_model(graph, opset_imports=[onnx.helper.make_opsetid("", opset)], ir_version=8), str(path))
+    onnx.save(onnx.helper.make_model(graph, opset_imports=[onnx.helper.make_opsetid("", opset)], ir_version=8),
+              str(path))
     return net
 
 

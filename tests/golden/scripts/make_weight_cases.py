@@ -68,7 +68,8 @@ class Tied(nn.Module):
 
 
 def convolution():
-    return nn.Sequential(nn.Conv2d(2, 3, 2), nn.BatchNorm2d(3), nn.ReLU(), nn.Conv2d(3, 2, 2, bias=False), nn.BatchNorm2d(2))
+    return nn.Sequential(nn.Conv2d(2, 3, 2), nn.BatchNorm2d(3), nn.ReLU(), nn.Conv2d(3, 2, 2, bias=False),
+                         nn.BatchNorm2d(2))
 
 
 COMPUTED = "^weights: .* reads what the exporter has computed from .*, and the model does not say how: export it with "

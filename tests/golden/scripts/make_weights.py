@@ -1,8 +1,8 @@
-"""Writes weights/: state_dicts as safetensors and transformers write them, models exported before with other weights, and
-the logits of PyTorch with the new ones (weights.json). For dynamo's exporter two of the models are those of lora/.
+"""Writes weights/: state_dicts as safetensors and transformers write them, models exported before with other weights,
+and the logits of PyTorch with the new ones (weights.json). For dynamo's exporter two of the models are those of lora/.
 
-Run by hand: python3 -m venv build/venv && build/venv/bin/pip install torch onnx onnxscript transformers peft safetensors &&
-build/venv/bin/python tests/golden/scripts/make_weights.py
+Run by hand: python3 -m venv build/venv && build/venv/bin/pip install torch onnx onnxscript transformers peft
+safetensors && build/venv/bin/python tests/golden/scripts/make_weights.py
 """
 import json
 import shutil
@@ -30,7 +30,8 @@ def tied():
 
 
 def export_script(model, path, ids):
-    torch.onnx.export(Masked(model.eval()), (ids,), path, input_names=["input_ids"], output_names=["logits"], dynamo=False,
+    torch.onnx.export(Masked(model.eval()), (ids,), path, input_names=["input_ids"], output_names=["logits"],
+                      dynamo=False,
                       opset_version=17, dynamic_axes={"input_ids": {0: "batch", 1: "length"}})
     made = onnx.load(path)
     for node in made.graph.node:
@@ -72,7 +73,8 @@ def main():
     runs["tied"] = logits(model.float(), ids)
     for name in ("config.json", "generation_config.json"):
         (FOLDER / name).unlink()
-    (HERE / "weights.json").write_text(json.dumps({"dims": [BATCH, LENGTH], "vocabulary": VOCABULARY, "logits": runs}) + "\n")
+    (HERE / "weights.json").write_text(json.dumps({"dims": [BATCH, LENGTH], "vocabulary": VOCABULARY,
+                                                   "logits": runs}) + "\n")
 
 
 if __name__ == "__main__":

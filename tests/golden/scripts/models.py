@@ -38,7 +38,8 @@ class CnnBn(nn.Module):
         self.depthwise = nn.Conv2d(8, 8, 3, padding=1, groups=8)
         self.grouped, self.bn2 = nn.Conv2d(8, 8, 3, padding=2, dilation=2, groups=2, bias=False), nn.BatchNorm2d(8)
         self.pointwise = nn.Conv2d(8, 6, 1, stride=2)
-        self.leaky, self.average, self.global_average = nn.LeakyReLU(0.1), nn.AvgPool2d(2, count_include_pad=False), nn.AdaptiveAvgPool2d(1)
+        self.leaky, self.average, self.global_average = nn.LeakyReLU(0.1), nn.AvgPool2d(2,
+            count_include_pad=False), nn.AdaptiveAvgPool2d(1)
         self.fc = nn.Linear(14, 4)
 
     def forward(self, x):
@@ -119,7 +120,8 @@ class Transformer(nn.Module):
 
 
 class UNet(nn.Module):
-    """(N, 3, 16, 16) to (N, 5, 16, 16), a class for each pixel: down twice, up by ConvTranspose and by bilinear Upsample, each joined with what it skipped."""
+    """(N, 3, 16, 16) to (N, 5, 16, 16), a class for each pixel: down twice, up by ConvTranspose and by bilinear
+    Upsample, each joined with what it skipped."""
 
     def __init__(self):
         super().__init__()
@@ -154,7 +156,8 @@ class LoraLinear(nn.Module):
 
 
 class Scripted(nn.Module):
-    """(N, 6): one cell three times over, in a loop with a branch, which the exporter keeps as Loop and If: 3 is half of a size."""
+    """(N, 6): one cell three times over, in a loop with a branch, which the exporter keeps as Loop and If: 3 is half of
+    a size."""
 
     def __init__(self):
         super().__init__()
@@ -170,8 +173,9 @@ class Scripted(nn.Module):
                 h = torch.tanh(self.cell(h) * entered)
         return self.leave(h)
 class Decoder(nn.Module):
-    """(N, 10) token numbers to (N, 19, 10) scores of the next, as a small language model of today: RMS norms, rotary positions, four heads that
-    share two of keys and values, a gated layer. `graph` says it in the operators that opset 23 has for that, which this PyTorch cannot export."""
+    """(N, 10) token numbers to (N, 19, 10) scores of the next, as a small language model of today: RMS norms, rotary
+    positions, four heads that share two of keys and values, a gated layer. `graph` says it in the operators that opset
+    23 has for that, which this PyTorch cannot export."""
 
     WIDTH, HEADS, SHARED, SIZE, TOKENS = 16, 4, 2, 6, 10
 
@@ -179,7 +183,8 @@ class Decoder(nn.Module):
         super().__init__()
         width, of_q, of_kv = self.WIDTH, self.HEADS * self.SIZE, self.SHARED * self.SIZE
         self.embedding = nn.Embedding(19, width)
-        for name, (outputs, inputs) in dict(q=(of_q, width), k=(of_kv, width), v=(of_kv, width), o=(width, of_q), gate=(24, width), up=(24, width),
+        for name, (outputs, inputs) in dict(q=(of_q, width), k=(of_kv, width), v=(of_kv, width), o=(width, of_q),
+                                            gate=(24, width), up=(24, width),
                                             down=(width, 24), head=(19, width)).items():
             setattr(self, name, nn.Parameter((torch.rand(inputs, outputs) * 2 - 1) * inputs ** -0.5))
         for name in ("norm1", "norm2", "norm3"):
@@ -239,8 +244,8 @@ class Decoder(nn.Module):
 
 
 class Causal(nn.Module):
-    """(N, 12) token numbers to (N, 17, 12) scores of the next, as GPT-2 is written: places by an embedding, and a mask that is a tensor of
-    zeros and −∞, which no step may change."""
+    """(N, 12) token numbers to (N, 17, 12) scores of the next, as GPT-2 is written: places by an embedding, and a mask
+    that is a tensor of zeros and −∞, which no step may change."""
 
     WIDTH, HEADS, TOKENS, WORDS = 16, 2, 12, 17
 
@@ -268,7 +273,8 @@ class Causal(nn.Module):
 
 
 class Quantized(nn.Module):
-    """(N, 6): weights and activations through fake_quantize, some of them out of range, as in training for an integer runtime."""
+    """(N, 6): weights and activations through fake_quantize, some of them out of range, as in training for an integer
+    runtime."""
 
     def __init__(self):
         super().__init__()
@@ -279,7 +285,8 @@ class Quantized(nn.Module):
     def forward(self, x):
         x = torch.fake_quantize_per_tensor_affine(x, 0.00625, 0, -128, 127)
         weight = torch.fake_quantize_per_channel_affine(self.fc1.weight, self.scale.float(), self.zero, 0, -128, 127)
-        h = torch.fake_quantize_per_tensor_affine(torch.relu(nn.functional.linear(x, weight, self.fc1.bias)), 0.0035, 7, 0, 255)
+        h = torch.fake_quantize_per_tensor_affine(torch.relu(nn.functional.linear(x, weight, self.fc1.bias)), 0.0035,
+                                                  7, 0, 255)
         weight = torch.fake_quantize_per_tensor_affine(self.fc2.weight, 0.0015, -3, -128, 127)
         return nn.functional.linear(h, weight, self.fc2.bias)
 
@@ -289,14 +296,16 @@ class Residual(nn.Module):
 
     def __init__(self, width, slope):
         super().__init__()
-        self.norm, self.up, self.leaky, self.down = nn.LayerNorm(width), nn.Linear(width, 2 * width), nn.LeakyReLU(slope), nn.Linear(2 * width, width)
+        self.norm, self.up, self.leaky, self.down = nn.LayerNorm(width), nn.Linear(width,
+            2 * width), nn.LeakyReLU(slope), nn.Linear(2 * width, width)
 
     def forward(self, x):
         return x + self.down(self.leaky(self.up(self.norm(x))))
 
 
 class Functions(nn.Module):
-    """(N, 8): every module is a function of the file, called by the function of the module around it, with its attributes."""
+    """(N, 8): every module is a function of the file, called by the function of the module around it, with its
+    attributes."""
 
     def __init__(self):
         super().__init__()
@@ -312,7 +321,8 @@ class Scanned(nn.Module):
 
     def __init__(self):
         super().__init__()
-        self.enter, self.cell, self.again, self.leave = nn.Linear(4, 6), nn.Linear(6, 6), nn.Linear(6, 6), nn.Linear(12, 4)
+        self.enter, self.cell, self.again, self.leave = nn.Linear(4, 6), nn.Linear(6, 6), nn.Linear(6,
+            6), nn.Linear(12, 4)
         self.weights = nn.Parameter(torch.linspace(0.5, 1.5, 5).reshape(5, 1))
 
     def forward(self, x):
@@ -350,8 +360,9 @@ def floats(name, dims, seed, low=-1, high=1):
 
 
 def patches(name, dims, seed, block):
-    """Greys that stay the same over block × block pixels. In plain noise every image looks alike after a convolution, whole
-    batches cross a ReLU's zero together, and Adam makes of the last bit of float32 a difference of 1e-4 in six steps."""
+    """Greys that stay the same over block × block pixels. In plain noise every image looks alike after a convolution,
+    whole batches cross a ReLU's zero together, and Adam makes of the last bit of float32 a difference of 1e-4 in six
+    steps."""
     return dict(floats(name, dims, seed, 0, 1), block=block)
 
 
@@ -365,7 +376,8 @@ MODELS = {
     "w2": dict(net=w2, seed=2, input=patches("input", [1, 28, 28], 1, 4)),
     "mlp_small": dict(net=mlp_small, seed=3, input=floats("input", [20], 1)),
     "cnn_bn": dict(net=CnnBn, seed=4, input=floats("input", [3, 12, 12], 1)),
-    # As people export a network they have finished: BatchNormalization says training_mode 0, and must train all the same.
+    # As people export a network they have finished: BatchNormalization says training_mode 0, and must train all the
+    # same.
     "cnn_bn_finished": dict(net=CnnBn, seed=8, input=floats("input", [3, 12, 12], 1), finished=True),
     "conv1d": dict(net=conv1d, seed=5, input=floats("input", [3, 32], 1)),
     "tokens": dict(net=Tokens, seed=6, input=integers("input", [7], 1, 31)),
@@ -396,7 +408,8 @@ RUNS = {
     "mlp_nesterov": dict(model="mlp_small", batch=7, loss="cross-entropy", label=integers("labels", [], 2, 5),
                          optimizer=dict(type="sgd", lr=0.125, momentum=0.75, nesterov=True, weightDecay=0.03125)),
     "mlp_rmsprop": dict(model="mlp_small", batch=16, loss="cross-entropy", label=integers("labels", [], 2, 5),
-                        optimizer=dict(type="rmsprop", lr=2e-3, alpha=0.875, eps=1e-3, weightDecay=0.03125, momentum=0.75)),
+                        optimizer=dict(type="rmsprop", lr=2e-3, alpha=0.875, eps=1e-3, weightDecay=0.03125,
+                                       momentum=0.75)),
     "mlp_frozen": dict(model="mlp_small", batch=16, loss="cross-entropy", label=integers("labels", [], 2, 5),
                        frozen=["fc1.*", "fc3.bias"],
                        optimizer=dict(type="adamw", lr=1e-2, betas=[0.9, 0.98], eps=1e-8, weightDecay=0.125)),
@@ -426,11 +439,13 @@ RUNS = {
                  optimizer=dict(type="adamw", lr=1e-2, betas=[0.9, 0.999], eps=1e-3, weightDecay=0.01)),
     "unet_sgd": dict(model="unet", batch=4, loss="cross-entropy", label=integers("labels", [16, 16], 2, 5),
                      optimizer=dict(type="sgd", lr=0.25)),
-    # eps: a key's bias moves all scores of a row alike, its gradient is rounding alone, and Adam would make a step of 1e-3 of it.
-    # requiresGrad: places are added as a mask would be, so they train by wish alone.
-    "transformer": dict(model="transformer", batch=6, loss="cross-entropy", label=integers("labels", [9], 2, 29), requiresGrad=["*"],
+    # eps: a key's bias moves all scores of a row alike, its gradient is rounding alone, and Adam would make a step of
+    # 1e-3 of it. requiresGrad: places are added as a mask would be, so they train by wish alone.
+    "transformer": dict(model="transformer", batch=6, loss="cross-entropy", label=integers("labels", [9], 2, 29),
+                        requiresGrad=["*"],
                         optimizer=dict(type="adamw", lr=1e-2, betas=[0.9, 0.999], eps=1e-3, weightDecay=0.01)),
-    "transformer_13": dict(model="transformer_13", batch=5, loss="cross-entropy", label=integers("labels", [9], 2, 29), requiresGrad=["*"],
+    "transformer_13": dict(model="transformer_13", batch=5, loss="cross-entropy", label=integers("labels", [9], 2, 29),
+                           requiresGrad=["*"],
                            optimizer=dict(type="sgd", lr=0.25, clipGradNorm=1.0)),
     "causal": dict(model="causal", batch=6, loss="cross-entropy", label=integers("labels", [12], 2, 17),
                    optimizer=dict(type="adamw", lr=1e-2, betas=[0.9, 0.999], eps=1e-3, weightDecay=0.01)),
@@ -442,7 +457,8 @@ RUNS = {
                       optimizer=dict(type="sgd", lr=0.125, momentum=0.5)),
     "functions": dict(model="functions", batch=9, loss="cross-entropy", label=integers("labels", [], 2, 4),
                       optimizer=dict(type="adamw", lr=1e-2, betas=[0.9, 0.999], eps=1e-3, weightDecay=0.01)),
-    "scanned": dict(model="scanned", batch=7, loss="cross-entropy", label=integers("labels", [], 2, 4), optimizer=dict(type="sgd", lr=0.25)),
+    "scanned": dict(model="scanned", batch=7, loss="cross-entropy", label=integers("labels", [], 2, 4),
+                    optimizer=dict(type="sgd", lr=0.25)),
     "lora_linear": dict(model="lora_linear", batch=11, loss="cross-entropy", label=integers("labels", [], 2, 5),
                         requiresGrad=["lora_*"],
                         optimizer=dict(type="adamw", lr=1e-2, betas=[0.9, 0.999], eps=1e-8, weightDecay=0.01)),

@@ -1,4 +1,5 @@
-"""What PyTorch says an ONNX operator gives: one function an operator, from inputs (None where absent) and attributes to outputs.
+"""What PyTorch says an ONNX operator gives: one function an operator, from inputs (None where absent) and attributes to
+outputs.
 
 An output of None is not compared. Operators that PyTorch does not have stand in UNKNOWN with the reason.
 """
@@ -20,7 +21,8 @@ UNKNOWN = {
     "Range": "no arithmetic",
     "PassThrough": "no arithmetic",
 }
-UNKNOWN.update(dict.fromkeys(("FakeQuant", "MatMulNBitsGrad", "QGemm", "DynamicQuantizeLSTM"), "tests/js/operators/quantization.test.js"))
+UNKNOWN.update(dict.fromkeys(("FakeQuant", "MatMulNBitsGrad", "QGemm", "DynamicQuantizeLSTM"),
+                             "tests/js/operators/quantization.test.js"))
 UNKNOWN["WeightOnlyMatMul"] = "tests/js/operators/weight-only.test.js"
 UNKNOWN.update({"Bernoulli": "other random numbers", "Multinomial": "other random numbers"})
 UNKNOWN.update(dict.fromkeys("""CastLike SpaceToDepth MeanVarianceNormalization LpNormalization GlobalLpPool LpPool GroupNormalization DynamicQuantizeLinear QuantizeLinear DequantizeLinear Scatter EyeLike Compress NonZero BitwiseAnd BitwiseOr BitwiseXor BitwiseNot BitShift Mod HannWindow HammingWindow BlackmanWindow MatMulInteger ConvInteger QLinearMatMul QLinearConv ReduceProd ReverseSequence Xor IsNaN IsInf Shrink ArgMin Hardmax NonMaxSuppression MelWeightMatrix TfIdfVectorizer""".split(), "held by ONNX's own cases (tests/js/operators/onnx-cases.test.js), gradients by differences"))
@@ -45,7 +47,8 @@ EXCEPTIONS = {
     "Cast | f32[6]:-100..400 | to=2 | 0 0": "numbers out of range, which C leaves open",
     "Cast | i32[4]:-300..300 | to=2 | 0 0": "numbers out of range, which C leaves open",
 }
-# A gradient operator has golden numbers through the operator it belongs to: its inputs there are real, here they are noise.
+# A gradient operator has golden numbers through the operator it belongs to: its inputs there are real, here they are
+# noise.
 IS_GRADIENT = ("Grad", "Grad_13", "Grad_dX")
 
 
@@ -101,12 +104,14 @@ def conv_transpose(x, a):
     """All that the kernel reaches, cut or filled up to the output's size."""
     kernel = list(x[1].shape[2:])
     n = len(kernel)
-    strides, dilations, more = (a.get(name, [other] * n) for name, other in (("strides", 1), ("dilations", 1), ("output_padding", 0)))
+    strides, dilations, more = (a.get(name, [other] * n) for name, other in (("strides", 1), ("dilations", 1),
+        ("output_padding", 0)))
     f = {1: F.conv_transpose1d, 2: F.conv_transpose2d, 3: F.conv_transpose3d}[n]
     y = f(x[0], x[1], None, strides, 0, 0, a.get("group", 1), dilations)
     y = pad(y, [(0, m) for m in more], 0.0)
     pads, auto = a.get("pads", [0] * 2 * n), a.get("auto_pad", "NOTSET")
-    sizes = a.get("output_shape") or ([s * x[0].shape[2 + i] for i, s in enumerate(strides)] if auto.startswith("SAME") else None)
+    sizes = a.get("output_shape") or ([s * x[0].shape[2 + i] for i, s in enumerate(strides)]
+                                      if auto.startswith("SAME") else None)
     for i in range(n):
         size, begin, end = y.shape[2 + i], pads[i], pads[n + i]
         if sizes:
@@ -121,7 +126,8 @@ def conv_transpose(x, a):
 
 def resize(x, a, opset):
     """Where F.interpolate means the same: sizes, not scales, for it scales by what was given only if told to."""
-    mode, place = a.get("mode", "nearest"), a.get("coordinate_transformation_mode", "asymmetric" if 0 < opset < 11 else "half_pixel")
+    mode, place = a.get("mode", "nearest"), a.get("coordinate_transformation_mode",
+                                                  "asymmetric" if 0 < opset < 11 else "half_pixel")
     axes = [i % x[0].dim() for i in a.get("axes", range(x[0].dim()))]
     sizes = list(x[0].shape)
     given = ints(x[3]) if len(x) > 3 else None
@@ -142,7 +148,8 @@ def resize(x, a, opset):
     if bool(a.get("exclude_outside")) != bool(a.get("antialias")):
         return [None]
     name = {"linear": ["linear", "bilinear", "trilinear"][len(sizes) - 3], "cubic": "bicubic"}[mode]
-    return [F.interpolate(x[0], sizes[2:], mode=name, align_corners=place == "align_corners", antialias=bool(a.get("antialias")))]
+    return [F.interpolate(x[0], sizes[2:], mode=name, align_corners=place == "align_corners",
+                          antialias=bool(a.get("antialias")))]
 
 
 def windows(x, a, fill):
@@ -158,7 +165,8 @@ def windows(x, a, fill):
         out.append(size)
     padded = pad(pad(x, pads, fill), [(0, s * k) for s, k in zip(strides, kernel)], float("nan"))
     for offset in itertools.product(*[range(k) for k in kernel]):
-        at = tuple(slice(o * d, o * d + (size - 1) * s + 1, s) for o, d, s, size in zip(offset, dilations, strides, out))
+        at = tuple(slice(o * d, o * d + (size - 1) * s + 1, s) for o, d, s, size in zip(offset, dilations, strides,
+            out))
         taps.append(padded[(slice(None), slice(None)) + at])
     return torch.stack(taps, -1)
 
@@ -194,7 +202,8 @@ def batch_norm(x, a, training):
     axes = [0] + list(range(2, x[0].dim()))
     mean, var = x[0].mean(axes), x[0].var(axes, unbiased=False)
     y = F.batch_norm(x[0], None, None, x[1], x[2], True, 0, eps)
-    return [y, momentum * x[3] + (1 - momentum) * mean, momentum * x[4] + (1 - momentum) * var, mean, (var + eps).rsqrt()]
+    return [y, momentum * x[3] + (1 - momentum) * mean, momentum * x[4] + (1 - momentum) * var, mean,
+            (var + eps).rsqrt()]
 
 
 def batch_normalization(x, a, opset, outputs):
@@ -305,7 +314,8 @@ def cross_entropy(x, a):
 def clip(x, a):
     low = x[1] if len(x) > 1 and x[1] is not None else a.get("min", -torch.inf)
     high = x[2] if len(x) > 2 and x[2] is not None else a.get("max", torch.inf)
-    return [torch.minimum(torch.maximum(x[0], torch.as_tensor(low, dtype=x[0].dtype)), torch.as_tensor(high, dtype=x[0].dtype))]
+    return [torch.minimum(torch.maximum(x[0], torch.as_tensor(low, dtype=x[0].dtype)),
+                          torch.as_tensor(high, dtype=x[0].dtype))]
 
 
 def layer_norm(x, a):
@@ -357,7 +367,8 @@ def cum_sum(x, a):
 def nd_places(data, indices, batch_dims=0):
     """The index tensors of advanced indexing that pick GatherND's slices."""
     lead = torch.meshgrid(*[torch.arange(d) for d in indices.shape[:-1]], indexing="ij") if indices.dim() > 1 else []
-    return tuple(lead[:batch_dims]) + tuple(indices[..., k].long() % data.shape[batch_dims + k] for k in range(indices.shape[-1]))
+    return tuple(lead[:batch_dims]) + tuple(indices[..., k].long() % data.shape[batch_dims + k]
+                                            for k in range(indices.shape[-1]))
 
 
 def scatter_nd(x, a):
@@ -374,7 +385,8 @@ def scatter_elements(x, a):
     index = x[1].long() % x[0].shape[axis]
     if reduction == "none":
         return [x[0].scatter(axis, index, x[2])]
-    return [x[0].scatter_reduce(axis, index, x[2], {"add": "sum", "mul": "prod", "max": "amax", "min": "amin"}[reduction])]
+    return [x[0].scatter_reduce(axis, index, x[2], {"add": "sum", "mul": "prod", "max": "amax",
+                                                    "min": "amin"}[reduction])]
 
 
 def one_hot(x, a):
@@ -400,12 +412,14 @@ def split(x, a, outputs):
 
 def shape(x, a, opset):
     dims = list(x[0].shape)
-    return [torch.tensor(dims if opset and opset < 15 else dims[a.get("start", 0):a.get("end", None)], dtype=torch.int64)]
+    return [torch.tensor(dims if opset and opset < 15 else dims[a.get("start", 0):a.get("end", None)],
+                         dtype=torch.int64)]
 
 
 def broadcast_gradient_args(x, a):
     full = torch.broadcast_shapes(*(ints(s) for s in x))
-    stretched = [[i for i in reversed(range(len(full))) if i < len(full) - len(s) or s[i - len(full)] != full[i]] for s in map(ints, x)]
+    stretched = [[i for i in reversed(range(len(full))) if i < len(full) - len(s) or s[i - len(full)] != full[i]]
+                 for s in map(ints, x)]
     return [torch.tensor(axes, dtype=torch.int64) for axes in stretched]
 
 
@@ -427,15 +441,19 @@ OPS = {
         x[0] / x[1] if x[0].is_floating_point() else torch.div(x[0], x[1], rounding_mode="trunc")],
     "Sum": fold(torch.add), "Max": fold(torch.maximum), "Min": fold(torch.minimum), "Pow": fold(torch.pow),
     "Mean": lambda x, a: [sum(x[1:], x[0]) / len(x)],
-    "Neg": lambda x, a: [-x[0]], "Abs": lambda x, a: [x[0].abs()], "Exp": lambda x, a: [x[0].exp()], "Log": lambda x, a: [x[0].log()],
+    "Neg": lambda x, a: [-x[0]], "Abs": lambda x, a: [x[0].abs()], "Exp": lambda x, a: [x[0].exp()],
+    "Log": lambda x, a: [x[0].log()],
     "Sqrt": lambda x, a: [x[0].sqrt()], "Erf": lambda x, a: [x[0].erf()], "Reciprocal": lambda x, a: [1 / x[0]],
     "Sin": lambda x, a: [x[0].sin()], "Cos": lambda x, a: [x[0].cos()], "Sign": lambda x, a: [x[0].sign()],
-    "Floor": lambda x, a: [x[0].floor()], "Ceil": lambda x, a: [x[0].ceil()], "Softplus": lambda x, a: [F.softplus(x[0])],
+    "Floor": lambda x, a: [x[0].floor()], "Ceil": lambda x, a: [x[0].ceil()],
+    "Softplus": lambda x, a: [F.softplus(x[0])],
     "Relu": lambda x, a: [x[0].relu()], "LeakyRelu": lambda x, a: [F.leaky_relu(x[0], a.get("alpha", 0.01))],
     "Sigmoid": lambda x, a: [x[0].sigmoid()], "Tanh": lambda x, a: [x[0].tanh()], "Identity": lambda x, a: [x[0]],
-    "Conv": conv, "Resize": resize, "Upsample": resize, "ConvTranspose": conv_transpose, "MaxPool": max_pool, "MaxUnpool": max_unpool, "AveragePool": average_pool,
+    "Conv": conv, "Resize": resize, "Upsample": resize, "ConvTranspose": conv_transpose, "MaxPool": max_pool,
+    "MaxUnpool": max_unpool, "AveragePool": average_pool,
     "GlobalAveragePool": lambda x, a: [x[0].mean(list(range(2, x[0].dim())), keepdim=True)],
-    "GlobalMaxPool": lambda x, a: [x[0].amax(list(range(2, x[0].dim())), keepdim=True) if x[0].dim() > 2 else x[0].clone()],
+    "GlobalMaxPool": lambda x, a: [x[0].amax(list(range(2, x[0].dim())), keepdim=True) if x[0].dim() > 2
+                                   else x[0].clone()],
     "BatchNormalization": batch_normalization,
     "BatchNormInternal": lambda x, a: batch_norm(x, a, True),
     "Flatten": flatten, "Reshape": reshape, "Squeeze": squeeze, "Unsqueeze": unsqueeze,
@@ -445,15 +463,19 @@ OPS = {
     "BroadcastGradientArgs": broadcast_gradient_args,
     "ClipGrad": lambda x, a: [torch.ops.aten.hardtanh_backward(x[0], x[1], a.get("min", -3e38), a.get("max", 3e38))],
     "Shape": shape, "Cast": cast,
-    "ReduceMean": reduce(lambda x, axes, keep: x.mean(axes, keep)), "ReduceSum": reduce(lambda x, axes, keep: x.sum(axes, keep)),
+    "ReduceMean": reduce(lambda x, axes, keep: x.mean(axes, keep)),
+    "ReduceSum": reduce(lambda x, axes, keep: x.sum(axes, keep)),
     "ReduceSumTraining": reduce(lambda x, axes, keep: x.sum(axes, keep)),
-    "Attention": attention, "Softmax": softmax(torch.softmax), "LogSoftmax": softmax(torch.log_softmax), "SoftmaxCrossEntropyLoss": cross_entropy,
+    "Attention": attention, "Softmax": softmax(torch.softmax), "LogSoftmax": softmax(torch.log_softmax),
+    "SoftmaxCrossEntropyLoss": cross_entropy,
     "SoftmaxCrossEntropyLossInternal": cross_entropy,
     "Clip": clip, "Scale": scale, "Where": lambda x, a: [torch.where(x[0].bool(), x[1], x[2])],
     "Equal": fold(torch.eq), "Less": fold(torch.lt), "Greater": fold(torch.gt), "LessOrEqual": fold(torch.le),
-    "GreaterOrEqual": fold(torch.ge), "And": fold(torch.logical_and), "Or": fold(torch.logical_or), "Not": lambda x, a: [~x[0].bool()],
+    "GreaterOrEqual": fold(torch.ge), "And": fold(torch.logical_and), "Or": fold(torch.logical_or),
+    "Not": lambda x, a: [~x[0].bool()],
     "LayerNormalization": layer_norm, "SimplifiedLayerNormalization": rms_norm,
-    "Gelu": lambda x, a: [F.gelu(x[0], approximate=a.get("approximate", "none"))], "FastGelu": fast_gelu, "QuickGelu": quick_gelu,
+    "Gelu": lambda x, a: [F.gelu(x[0], approximate=a.get("approximate", "none"))], "FastGelu": fast_gelu,
+    "QuickGelu": quick_gelu,
     "BiasGelu": lambda x, a: [F.gelu(x[0] + x[1])], "SplitTraining": split,
     "Tile": lambda x, a: [x[0].repeat(ints(x[1]))], "Pad": pad_op, "CumSum": cum_sum,
     "Trilu": lambda x, a: [(torch.triu if a.get("upper", 1) else torch.tril)(x[0], int(x[1]) if len(x) > 1 else 0)],
@@ -464,16 +486,19 @@ OPS = {
     "Elu": lambda x, a: [F.elu(x[0], a.get("alpha", 1.0))], "Celu": lambda x, a: [F.celu(x[0], a.get("alpha", 1.0))],
     "Selu": lambda x, a: [a.get("gamma", 1.0507009873554805) * F.elu(x[0], a.get("alpha", 1.6732632423543772))],
     "HardSigmoid": lambda x, a: [(a.get("alpha", 0.2) * x[0] + a.get("beta", 0.5)).clamp(0, 1)],
-    "ClipGrad": lambda x, a: [F.hardtanh(x[1].requires_grad_(), a.get("min", -math.inf), a.get("max", math.inf)).grad_fn(x[0])],
+    "ClipGrad": lambda x, a: [F.hardtanh(x[1].requires_grad_(), a.get("min", -math.inf),
+                                         a.get("max", math.inf)).grad_fn(x[0])],
     "FakeQuantGrad": lambda x, a: [x[0] * x[1]],
     "HardSwish": lambda x, a: [F.hardswish(x[0])], "PRelu": lambda x, a: [torch.where(x[0] > 0, x[0], x[0] * x[1])],
-    "ReduceMax": reduce(lambda x, axes, keep: x.amax(axes, keep)), "ReduceMin": reduce(lambda x, axes, keep: x.amin(axes, keep)),
+    "ReduceMax": reduce(lambda x, axes, keep: x.amax(axes, keep)),
+    "ReduceMin": reduce(lambda x, axes, keep: x.amin(axes, keep)),
     "Mish": lambda x, a: [F.mish(x[0])], "Softsign": lambda x, a: [F.softsign(x[0])], "Tan": lambda x, a: [x[0].tan()],
     "Asin": lambda x, a: [x[0].asin()], "Acos": lambda x, a: [x[0].acos()], "Atan": lambda x, a: [x[0].atan()],
     "Sinh": lambda x, a: [x[0].sinh()], "Cosh": lambda x, a: [x[0].cosh()], "Asinh": lambda x, a: [x[0].asinh()],
     "Acosh": lambda x, a: [x[0].acosh()], "Atanh": lambda x, a: [x[0].atanh()],
     "Einsum": lambda x, a: [torch.einsum(a["equation"], *x)],
-    "LRN": lambda x, a: [F.local_response_norm(x[0], a["size"], a.get("alpha", 1e-4), a.get("beta", 0.75), a.get("bias", 1.0))],
+    "LRN": lambda x, a: [F.local_response_norm(x[0], a["size"], a.get("alpha", 1e-4), a.get("beta", 0.75),
+                                               a.get("bias", 1.0))],
     "InstanceNormalization": lambda x, a: [F.instance_norm(x[0], weight=x[1], bias=x[2], eps=a.get("epsilon", 1e-5))],
     "ThresholdedRelu": lambda x, a: [torch.where(x[0] > a.get("alpha", 1.0), x[0], torch.zeros_like(x[0]))],
     "DepthToSpace": lambda x, a: [F.pixel_shuffle(x[0], a["blocksize"]) if a.get("mode") == "CRD" else None],
@@ -481,7 +506,8 @@ OPS = {
     "ReduceL1": reduce(lambda x, axes, keep: x.abs().sum(axes, keep)),
     "ReduceLogSum": reduce(lambda x, axes, keep: x.sum(axes, keep).log()),
     "ReduceSumSquare": reduce(lambda x, axes, keep: x.square().sum(axes, keep)),
-    "NegativeLogLikelihoodLoss": lambda x, a: [F.nll_loss(x[0], x[1], x[2].detach() if len(x) > 2 else None, ignore_index=a.get("ignore_index", -100),
+    "NegativeLogLikelihoodLoss": lambda x, a: [F.nll_loss(x[0], x[1], x[2].detach() if len(x) > 2 else None,
+                                                          ignore_index=a.get("ignore_index", -100),
                                                           reduction=a.get("reduction", "mean"))],
     "ReduceL2": reduce(lambda x, axes, keep: torch.linalg.vector_norm(x, 2, axes, keep)),
     "ReduceLogSumExp": reduce(lambda x, axes, keep: x.logsumexp(axes, keep)),

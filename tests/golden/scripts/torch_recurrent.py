@@ -1,13 +1,16 @@
-"""LSTM, GRU and RNN of ONNX in PyTorch: its own layers where they mean the same, else ONNX's formulas step by step, with autograd."""
+"""LSTM, GRU and RNN of ONNX in PyTorch: its own layers where they mean the same, else ONNX's formulas step by step,
+with autograd."""
 import torch
 from torch.nn import functional as F
 
 ALPHA = {"Affine": 1.0, "LeakyRelu": 0.01, "ThresholdedRelu": 1.0, "ScaledTanh": 1.0, "HardSigmoid": 0.2, "Elu": 1.0}
 BETA = {"Affine": 0.0, "ScaledTanh": 1.0, "HardSigmoid": 0.5}
 FUNCTIONS = {
-    "Sigmoid": lambda x, a, b: torch.sigmoid(x), "Tanh": lambda x, a, b: torch.tanh(x), "Relu": lambda x, a, b: torch.relu(x),
+    "Sigmoid": lambda x, a, b: torch.sigmoid(x), "Tanh": lambda x, a, b: torch.tanh(x),
+    "Relu": lambda x, a, b: torch.relu(x),
     "Affine": lambda x, a, b: a * x + b, "LeakyRelu": lambda x, a, b: F.leaky_relu(x, a),
-    "ThresholdedRelu": lambda x, a, b: torch.where(x > a, x, 0 * x), "ScaledTanh": lambda x, a, b: a * torch.tanh(b * x),
+    "ThresholdedRelu": lambda x, a, b: torch.where(x > a, x, 0 * x),
+    "ScaledTanh": lambda x, a, b: a * torch.tanh(b * x),
     "HardSigmoid": lambda x, a, b: torch.clamp(a * x + b, 0, 1), "Elu": lambda x, a, b: F.elu(x, a),
     "Softsign": lambda x, a, b: F.softsign(x), "Softplus": lambda x, a, b: F.softplus(x),
 }
@@ -94,12 +97,14 @@ def recurrent(op):
         zero = data.new_zeros(directions, data.shape[1], hidden)
         h0, c0 = [zero if v is None else v.transpose(0, 1) if turned else v for v in (h0, c0)]
         b = data.new_zeros(directions, 2 * w.shape[1]) if b is None else b
-        plain = lengths is None and p is None and data.shape[0] and not a.keys() & {"activations", "clip", "input_forget"}
+        plain = lengths is None and p is None and data.shape[0] and not a.keys() & {"activations", "clip",
+            "input_forget"}
         if plain and (op != "GRU" or a.get("linear_before_reset", 0)):
             y = by_pytorch(op, data, w, r, b, h0, c0, a)
         else:
             lengths = torch.full((data.shape[1],), data.shape[0]) if lengths is None else lengths
-            y = by_steps(op, data, w, r, b, lengths, h0, c0, data.new_zeros(directions, 3 * hidden) if p is None else p, a)
+            y = by_steps(op, data, w, r, b, lengths, h0, c0,
+                         data.new_zeros(directions, 3 * hidden) if p is None else p, a)
         if turned:
             y = [y[0].permute(2, 0, 1, 3)] + [v.transpose(0, 1) for v in y[1:]]
         return y[:outputs]

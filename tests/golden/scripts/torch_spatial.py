@@ -19,7 +19,8 @@ def grid_sample(x, a):
 
 def roi_align(x, a, opset):
     """Through grid_sample: a sample at most one pixel off the picture counts as on its edge, others as 0."""
-    half = a.get("coordinate_transformation_mode", "half_pixel" if not opset or opset >= 16 else "output_half_pixel") == "half_pixel"
+    half = a.get("coordinate_transformation_mode", "half_pixel" if not opset or opset >= 16
+                 else "output_half_pixel") == "half_pixel"
     size, shift = [a.get("output_height", 1), a.get("output_width", 1)], 0.5 if half else 0.0
     if a.get("mode") == "max":
         return [None]
@@ -50,7 +51,8 @@ def max_roi_pool(x, a):
         y = torch.zeros([picture.shape[0], *size], dtype=x[0].dtype)
         for bins in itertools.product(*map(range, size)):
             low = [min(max(math.floor(b * e) + s, 0), n) for b, e, s, n in zip(bins, each, starts, picture.shape[1:])]
-            high = [min(max(math.ceil((b + 1) * e) + s, 0), n) for b, e, s, n in zip(bins, each, starts, picture.shape[1:])]
+            high = [min(max(math.ceil((b + 1) * e) + s, 0), n) for b, e, s, n in zip(bins, each, starts,
+                picture.shape[1:])]
             part = picture[:, low[0]:high[0], low[1]:high[1]]
             if part.numel():
                 y[:, bins[0], bins[1]] = part.amax((1, 2))
@@ -75,7 +77,8 @@ def stft(x, a):
     whole = signal.dim() == 3 and signal.shape[2] == 2
     signal = torch.view_as_complex(signal.contiguous()) if whole else signal.reshape(signal.shape[:2])
     window = torch.ones(length, dtype=torch.float64) if window is None else window
-    y = torch.stft(signal, length, step, window=window, center=False, onesided=not whole and bool(a.get("onesided", 1)), return_complex=True)
+    y = torch.stft(signal, length, step, window=window, center=False,
+                   onesided=not whole and bool(a.get("onesided", 1)), return_complex=True)
     return [torch.view_as_real(y.transpose(1, 2))]
 
 
@@ -109,19 +112,24 @@ def deform_conv(x, a):
     n, r = picture.shape[0], picture.dim() - 2
     if r != 2:
         return [None]
-    groups, stride, dilation, pads = a.get("offset_group", 1), a.get("strides", [1] * r), a.get("dilations", [1] * r), a.get("pads", [0] * 2 * r)
+    groups, stride, dilation, pads = a.get("offset_group", 1), a.get("strides", [1] * r), a.get("dilations",
+        [1] * r), a.get("pads", [0] * 2 * r)
     kernel, out = list(w.shape[2:]), list(offset.shape[2:])
     offset = offset.reshape([n, groups, *kernel, r, *out])
-    mask = torch.ones([n, groups, *kernel, *out], dtype=w.dtype) if mask is None else mask.reshape([n, groups, *kernel, *out])
+    mask = torch.ones([n, groups, *kernel, *out], dtype=w.dtype) if mask is None else mask.reshape([n, groups, *kernel,
+        *out])
     columns = torch.zeros([n, picture.shape[1], *kernel, *out], dtype=w.dtype)
     for g, i, j in itertools.product(range(groups), *map(range, kernel)):
-        place = [(torch.arange(out[d]) * stride[d] - pads[d] + (i, j)[d] * dilation[d]).reshape([-1, 1] if d == 0 else [1, -1]) + offset[:, g, i, j, d] for d in range(2)]
+        place = [(torch.arange(out[d]) * stride[d] - pads[d] + (i, j)[d] * dilation[d]).reshape([-1, 1] if d == 0
+            else [1, -1]) + offset[:, g, i, j, d] for d in range(2)]
         h, wide = picture.shape[2:]
         grid = torch.stack([(2 * place[1] + 1) / wide - 1, (2 * place[0] + 1) / h - 1], -1)
         part = slice(g * picture.shape[1] // groups, (g + 1) * picture.shape[1] // groups)
-        columns[:, part, i, j] = F.grid_sample(picture[:, part], grid, "bilinear", "zeros", False) * mask[:, g, i, j, None]
+        columns[:, part, i, j] = F.grid_sample(picture[:, part], grid, "bilinear", "zeros", False) * mask[:, g, i, j,
+            None]
     parts = a.get("group", 1)
-    y = torch.einsum("gmc,ngcp->ngmp", w.reshape(parts, w.shape[0] // parts, -1), columns.reshape(n, parts, -1, math.prod(out)))
+    y = torch.einsum("gmc,ngcp->ngmp", w.reshape(parts, w.shape[0] // parts, -1),
+                     columns.reshape(n, parts, -1, math.prod(out)))
     y = y.reshape([n, -1, *out])
     return [y if bias is None else y + bias.reshape(1, -1, 1, 1)]
 
@@ -159,6 +167,8 @@ def inverse(x, a):
     return [torch.linalg.inv(x[0])]
 
 
-SPATIAL = {"GridSample": grid_sample, "RoiAlign": roi_align, "MaxRoiPool": max_roi_pool, "DFT": dft, "STFT": stft, "Col2Im": col2im,
-           "DeformConv": deform_conv, "AffineGrid": affine_grid, "CenterCropPad": center_crop_pad, "Unique": unique, "Det": det,
+SPATIAL = {"GridSample": grid_sample, "RoiAlign": roi_align, "MaxRoiPool": max_roi_pool, "DFT": dft, "STFT": stft,
+           "Col2Im": col2im,
+           "DeformConv": deform_conv, "AffineGrid": affine_grid, "CenterCropPad": center_crop_pad, "Unique": unique,
+           "Det": det,
            "Inverse": inverse}

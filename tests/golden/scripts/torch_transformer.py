@@ -1,4 +1,5 @@
-"""What PyTorch gives for the operators of transformers and of ONNX Runtime's optimizer, from their descriptions; by domain and name."""
+"""What PyTorch gives for the operators of transformers and of ONNX Runtime's optimizer, from their descriptions; by
+domain and name."""
 import math
 
 import torch
@@ -20,7 +21,8 @@ def tokens(y):
 def attend(q, k, v, scale, softcap=0.0, hidden=None, bias=None):
     """softmax(…) · V a head of K and V at a time; also the four stages of the scores."""
     group = q.shape[1] // k.shape[1]
-    scores = torch.stack([q[:, i] @ k[:, i // group].transpose(1, 2) for i in range(q.shape[1])], 1) * (scale or q.shape[-1] ** -0.5)
+    scores = torch.stack([q[:, i] @ k[:, i // group].transpose(1, 2) for i in range(q.shape[1])],
+                         1) * (scale or q.shape[-1] ** -0.5)
     capped = softcap * torch.tanh(scores / softcap) if softcap else scores
     masked = capped if bias is None else capped + bias
     if hidden is not None:
@@ -80,19 +82,24 @@ def multi_head_attention(x, a):
     before = 0
     if given(x, 6) is not None:
         before, k, v = x[6].shape[2], torch.cat([x[6], k], 2), torch.cat([x[7], v], 2)
-    bias = padding(given(x, 4), k.shape[2], a.get("mask_filter_value", -10000.0)) + (0.0 if given(x, 5) is None else x[5])
-    y, _ = attend(q, k, v, a.get("scale", 0), hidden=later(q, k, before) if a.get("unidirectional", 0) else None, bias=bias)
+    bias = padding(given(x, 4), k.shape[2], a.get("mask_filter_value", -10000.0)) + (0.0 if given(x, 5) is None
+        else x[5])
+    y, _ = attend(q, k, v, a.get("scale", 0), hidden=later(q, k, before) if a.get("unidirectional", 0) else None,
+                  bias=bias)
     return [tokens(y), k, v]
 
 
 def attention_contrib(x, a, outputs):
     all_parts = x[0] @ x[1] + (0.0 if given(x, 2) is None else x[2])
-    q, k, v = (heads(t, a["num_heads"]) for t in all_parts.split(a.get("qkv_hidden_sizes", [x[1].shape[1] // 3] * 3), 2))
+    q, k, v = (heads(t, a["num_heads"]) for t in all_parts.split(a.get("qkv_hidden_sizes", [x[1].shape[1] // 3] * 3),
+                                                                 2))
     past, before = given(x, 4), 0
     if past is not None:
         before, k, v = past.shape[3], torch.cat([past[0], k], 2), torch.cat([past[1], v], 2)
-    bias = padding(given(x, 3), k.shape[2], a.get("mask_filter_value", -10000.0)) + (0.0 if given(x, 5) is None else x[5])
-    y, _ = attend(q, k, v, a.get("scale", 0), hidden=later(q, k, before) if a.get("unidirectional", 0) else None, bias=bias)
+    bias = padding(given(x, 3), k.shape[2], a.get("mask_filter_value", -10000.0)) + (0.0 if given(x, 5) is None
+        else x[5])
+    y, _ = attend(q, k, v, a.get("scale", 0), hidden=later(q, k, before) if a.get("unidirectional", 0) else None,
+                  bias=bias)
     return [tokens(y), torch.stack([k, v]) if outputs > 1 else None]
 
 
@@ -169,14 +176,16 @@ def embed_layer_norm(x, a):
 
 
 def activation(y, a, numbers):
-    kinds = {"Relu": torch.relu, "Tanh": torch.tanh, "Sigmoid": torch.sigmoid, "LeakyRelu": lambda y: F.leaky_relu(y, numbers[0]),
+    kinds = {"Relu": torch.relu, "Tanh": torch.tanh, "Sigmoid": torch.sigmoid,
+             "LeakyRelu": lambda y: F.leaky_relu(y, numbers[0]),
              "Clip": lambda y: y.clamp(*numbers[:2]), "HardSigmoid": lambda y: (numbers[0] * y + numbers[1]).clamp(0, 1)}
     return [kinds[a["activation"]](y)]
 
 
 def fused_gemm(x, a):
     y = a.get("alpha", 1.0) * ((x[0].T if a.get("transA", 0) else x[0]) @ (x[1].T if a.get("transB", 0) else x[1]))
-    return activation(y if given(x, 2) is None else y + a.get("beta", 1.0) * x[2], a, [a.get("activation_alpha", 0), a.get("activation_beta", 0)])
+    return activation(y if given(x, 2) is None else y + a.get("beta", 1.0) * x[2], a,
+                      [a.get("activation_alpha", 0), a.get("activation_beta", 0)])
 
 
 def fused_conv(x, a):
@@ -197,7 +206,8 @@ def unpacked(data, bits, count):
 def mat_mul_n_bits(x, a):
     bits, block, rows, depth = a.get("bits", 4), a["block_size"], a["N"], a["K"]
     blocks = -(-depth // block)
-    q, scales, points = unpacked(x[1].reshape(rows, blocks, -1), bits, block), x[2].reshape(rows, blocks, 1), given(x, 3)
+    q, scales, points = unpacked(x[1].reshape(rows, blocks, -1), bits, block), x[2].reshape(rows, blocks, 1), given(x,
+        3)
     if points is None:
         points = torch.full((rows, blocks), 2.0 ** (bits - 1))
     elif not points.is_floating_point():
@@ -207,10 +217,14 @@ def mat_mul_n_bits(x, a):
 
 
 TRANSFORMER = {
-    ":Attention": attention_onnx, ":RotaryEmbedding": rotary_onnx, ":RMSNormalization": lambda x, a: [rms(*x, a.get("epsilon", 1e-5), a.get("axis", -1))],
+    ":Attention": attention_onnx, ":RotaryEmbedding": rotary_onnx,
+    ":RMSNormalization": lambda x, a: [rms(*x, a.get("epsilon", 1e-5), a.get("axis", -1))],
     "com.microsoft:Attention": attention_contrib, "com.microsoft:MultiHeadAttention": multi_head_attention,
     "com.microsoft:GroupQueryAttention": group_query_attention, "com.microsoft:RotaryEmbedding": rotary_contrib,
-    "com.microsoft:SkipLayerNormalization": skip_layer_norm, "com.microsoft:SkipSimplifiedLayerNormalization": skip_rms_norm,
-    "com.microsoft:EmbedLayerNormalization": embed_layer_norm, "com.microsoft:FusedGemm": fused_gemm, "com.microsoft:FusedConv": fused_conv,
-    "com.microsoft:MatMulNBits": mat_mul_n_bits, "com.trainlet:FusedGemm": fused_gemm, "com.trainlet:FusedConv": fused_conv,
+    "com.microsoft:SkipLayerNormalization": skip_layer_norm,
+    "com.microsoft:SkipSimplifiedLayerNormalization": skip_rms_norm,
+    "com.microsoft:EmbedLayerNormalization": embed_layer_norm, "com.microsoft:FusedGemm": fused_gemm,
+    "com.microsoft:FusedConv": fused_conv,
+    "com.microsoft:MatMulNBits": mat_mul_n_bits, "com.trainlet:FusedGemm": fused_gemm,
+    "com.trainlet:FusedConv": fused_conv,
 }

@@ -1,4 +1,5 @@
-"""More networks that see: timm's and torchvision's, each by the exporter's defaults, the README's options and script."""
+"""More networks that see: timm's and torchvision's, each by the exporter's defaults, the README's options and
+script."""
 
 import timm
 import torch
@@ -60,7 +61,8 @@ CASES = {
     "MambaOut": timms("mambaout_femto", depths=(1, 1, 1, 1), dims=(16, 32, 48, 64)),
     "StarNet": timms("starnet_s1"),
     "DaViT": timms("davit_tiny", depths=(1, 1, 1, 1), embed_dims=(16, 32, 64, 64), num_heads=(1, 2, 4, 4)),
-    "ConViT": timms("convit_tiny", img_size=SIZE, patch_size=8, embed_dim=32, depth=3, num_heads=2, local_up_to_layer=2),
+    "ConViT": timms("convit_tiny", img_size=SIZE, patch_size=8, embed_dim=32, depth=3, num_heads=2,
+                    local_up_to_layer=2),
     "FocalNet": timms("focalnet_tiny_srf", drop_path_rate=0.0),
     "ConvNeXt V2": timms("convnextv2_atto", depths=(1, 1, 1, 1), dims=(16, 32, 48, 64)),
     "RDNet": timms("rdnet_tiny"),

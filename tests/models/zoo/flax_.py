@@ -150,7 +150,8 @@ class Flax:
         note.save(folder, model, {
             "name": name, "exporter": "jax2onnx", "loss": self.loss, "axis": -1, "optimizer": {"type": "sgd", "lr": lr},
             "opset": note.opsets(model), "inputs": {model.graph.input[0].name: note.packed(x)},
-            "output": note.packed(output), "target": note.packed(target), "losses": losses, "after": note.packed(after)})
+            "output": note.packed(output), "target": note.packed(target), "losses": losses,
+            "after": note.packed(after)})
 
 
 MODELS = {
