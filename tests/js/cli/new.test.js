@@ -6,10 +6,10 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { after, before, test } from 'node:test';
 import { generateArtifacts, Tensor, TrainingSession } from '../../../js/index.js';
+import { THREADED } from '../../support/engines.js';
 import { batchUnit } from '../../support/recipe.js';
 import { runIn } from '../../support/run-cli.js';
 
-const HERE = { worker: false };
 let folder;
 before(async () => {
   folder = await mkdtemp(path.join(tmpdir(), 'trainlet-new-'));
@@ -24,10 +24,10 @@ async function lossesOf(network, dims, tokens) {
   const artifacts = await generateArtifacts(network, {
     loss: 'cross-entropy',
     optimizer: { type: 'adam', lr: 1e-2 },
-    ...HERE,
+    ...THREADED,
   });
   assert.deepEqual(artifacts.warnings, []);
-  const session = await TrainingSession.create(artifacts, HERE);
+  const session = await TrainingSession.create(artifacts, THREADED);
   const size = 6 * dims.reduce((a, b) => a * b, 1);
   const numbers = Array.from({ length: size }, (_, i) => batchUnit(1, i));
   const input = tokens

@@ -3,16 +3,15 @@
 import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
 import { test } from 'node:test';
-import { InferenceSession, parametersOf, TrainingSession, generateArtifacts } from '../../../js/index.js';
+import { generateArtifacts, InferenceSession, parametersOf, TrainingSession } from '../../../js/index.js';
 import { conv2d, dense, flatten, gru, input, lstm, sequential } from '../../../js/layers/index.js';
+import { THREADED } from '../../support/engines.js';
 import { golden } from '../../support/layers.js';
-
-const HERE = { worker: false };
 
 /** @param {Uint8Array} network @param {string} name @returns {Promise<Float32Array>} */
 async function weightIn(network, name) {
-  const artifacts = await generateArtifacts(network, { loss: 'mse', ...HERE });
-  const session = await TrainingSession.create(artifacts, HERE);
+  const artifacts = await generateArtifacts(network, { loss: 'mse', ...THREADED });
+  const session = await TrainingSession.create(artifacts, THREADED);
   const { data } = await session.getParameter(name);
   await session.release();
   return /** @type {Float32Array} */ (data);
@@ -110,7 +109,7 @@ test('numbers are taken as weights, in Keras’ shape', async () => {
     (await parametersOf(network)).map(({ name }) => name),
     ['dense/kernel', 'dense/bias'],
   );
-  const session = await InferenceSession.create(network, HERE);
+  const session = await InferenceSession.create(network, THREADED);
   await session.release();
 });
 

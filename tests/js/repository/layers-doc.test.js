@@ -9,11 +9,10 @@ import { after, before, test } from 'node:test';
 import { generateArtifacts, Tensor, TrainingSession } from '../../../js/index.js';
 import * as layers from '../../../js/layers/index.js';
 import { buildDist } from '../../../tools/dist.mjs';
-import { root } from '../../support/engines.js';
+import { root, THREADED } from '../../support/engines.js';
 
 const page = await readFile(path.join(root, 'docs/guides/layers.md'), 'utf8');
 const [program, ...others] = [...page.matchAll(/^```js\n(.*?)^```/gms)].map(([, code]) => code);
-const HERE = { worker: false };
 
 let folder;
 before(async () => {
@@ -39,14 +38,18 @@ test('the first program prints its layers, and learns', { timeout: 60_000 }, asy
 
 /** The loss before and after some steps on one batch. @param {Uint8Array} network */
 async function lossesOf(network) {
-  const artifacts = await generateArtifacts(network, { loss: 'mse', optimizer: { type: 'adam', lr: 0.01 }, ...HERE });
+  const artifacts = await generateArtifacts(network, {
+    loss: 'mse',
+    optimizer: { type: 'adam', lr: 0.01 },
+    ...THREADED,
+  });
   const isOtherOutput = (/** @type {string} */ warning) =>
     /^parameter 'kind\/.* the loss does not depend on it$/.test(warning);
   assert.deepEqual(
     artifacts.warnings.filter((warning) => !isOtherOutput(warning)),
     [],
   );
-  const session = await TrainingSession.create(artifacts, HERE);
+  const session = await TrainingSession.create(artifacts, THREADED);
   const feeds = Object.fromEntries(
     session.trainingInputs.map(({ name, type, dims }, k) => {
       const shape = dims.map((d) => (typeof d === 'number' ? d : 2));

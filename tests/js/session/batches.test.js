@@ -5,10 +5,9 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { generateArtifacts, InferenceSession, Tensor, TrainingSession } from '../../../js/index.js';
-import { root } from '../../../tools/programs.mjs';
+import { HERE, root } from '../../support/engines.js';
 import { attribute, graphProto, info, modelProto, node, opsetId } from '../../support/onnx-file.js';
 
-const HERE = { worker: false, threads: 1 };
 const read = (file) => new Uint8Array(readFileSync(join(root, file)));
 const BACKBONE = read('web-demo/pictures/backbone.onnx');
 const MB = 1 << 20;

@@ -6,9 +6,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
 import { CheckpointStore, compactArtifacts, generateArtifacts, Tensor, TrainingSession } from '../../../js/index.js';
-import { root } from '../../../tools/programs.mjs';
+import { HERE, root } from '../../support/engines.js';
 
-const HERE = { worker: false, threads: 1 };
 const MLP = readFileSync(join(root, 'tests/golden/data/mlp_small.onnx'));
 const CLASSES = ['cat', 'dog', 'other'];
 const data = {
