@@ -108,9 +108,8 @@ static Status read_settings(Reading *r, const Node *n, Step *s) {
 static Status not_understood(Reading *r, const Value *x, const Value *next) {
   const Node *n = next->producer;
   return error_set(r->error, STATUS_UNSUPPORTED_OP, n ? n->name : NULL,
-                   "the training_info updates '%.64s' by %.48s '%.96s', which we do not understand there; understood "
-                   "are Adam, Adagrad and "
-                   "Momentum of the loss's gradient, and Sub(x, Mul(learning rate, gradient))",
+                   "the training_info updates '%.64s' by %.48s '%.96s': wanted "
+                   "Adam, Adagrad or Momentum of the loss's gradient, or Sub(x, Mul(learning rate, gradient))",
                    x->name, n ? n->op->name : "the value", n ? n->name : next->name);
 }
 

@@ -76,8 +76,8 @@ export const ROWS = [
     measure: () => withoutBundler('index.js', 'worker.js'),
   },
   {
-    name: "the same, with the sessions' methods, which come while the wasm does",
-    measure: () => withoutBundler('index.js', 'worker.js', 'methods.js'),
+    name: "the same, with a training session's methods, which come while the wasm does",
+    measure: () => withoutBundler('index.js', 'worker.js', 'training.js'),
   },
   {
     name: 'trainlet/layers: input, dense and sequential in a page of trainlet',
