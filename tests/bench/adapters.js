@@ -1,5 +1,5 @@
-// What adapters of rank 8 on language models of 5 and 25 million parameters take, for each kind of frozen base: bytes of
-// the checkpoint and of the adapter, the memory of a step, its time.
+// The cost of adapters of rank 8 on language models of 5 and 25 million parameters, for each kind of frozen base: bytes
+// of the checkpoint and of the adapter, the memory of a step, its time.
 //
 //   node tests/bench/adapters.js
 

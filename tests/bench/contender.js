@@ -37,7 +37,8 @@ async function open({ contender, row, ...options }) {
     losses.push(loss);
     stepMs = ms;
   } while (losses.length < CHECKED_STEPS && performance.now() - started < PATIENCE_MS);
-  for (const since = performance.now(); performance.now() - since + stepMs < WARM_MS; ) stepMs = (await measure(1)).ms; // the compiler's second tier arrives
+  // meanwhile the compiler's second tier arrives
+  for (const since = performance.now(); performance.now() - since + stepMs < WARM_MS; ) stepMs = (await measure(1)).ms;
   return { firstStepMs, losses, outputs: session.outputs?.(), stepMs, memory: await session.memory?.() };
 }
 

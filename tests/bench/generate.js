@@ -1,6 +1,6 @@
 // Tokens a second of language models beside a plain loop over onnxruntime-web 1.30, one thread against one, in turns:
-// the same file, the same tokens. Beside them how fast weights are read, and how fast memory is copied meanwhile. All by
-// processor time, which others on the machine change least.
+// the same file, the same tokens. Beside them how fast weights are read, and how fast memory is copied meanwhile. All
+// by processor time, which others on the machine change least.
 
 import { createRequire } from 'node:module';
 import { generate, InferenceSession } from '../../js/index.js';

@@ -30,7 +30,7 @@ async function fail(entrant, error) {
   await entrant.process?.close().catch(() => {});
 }
 
-/** Losses, or what an inference gives. Ours is the measure of the others; without ours, the first that runs. Limits have no losses. */
+/** Losses, or what an inference gives, judged by ours; without ours, by the first that runs. Limits have no losses. */
 function checkLosses(row, entrants) {
   const checked = (losses) => losses.slice(0, checkedLosses(row));
   const trained = entrants.filter(({ losses, limit }) => losses && !limit);

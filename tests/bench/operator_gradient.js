@@ -48,8 +48,8 @@ function needed(nodes, values) {
 }
 
 /**
- * The parts of a row's backward pass: nodes of the forward and of the backward pass, what is fed, and which value is the
- * gradient towards which input. Shapes are those that the training graph tells, for who must have them beforehand.
+ * The parts of a row's backward pass: nodes of the forward and of the backward pass, what is fed, and which value is
+ * the gradient towards which input. Shapes are those that the training graph tells, for who must have them beforehand.
  * @param {object} library @param {unknown[]} row
  */
 export async function gradientOf(library, row) {

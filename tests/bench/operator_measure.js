@@ -22,7 +22,8 @@ const AGREE = 1e-4;
 export const disagrees = ({ difference, agree = AGREE }) => !(difference <= agree);
 
 /**
- * The libraries alike: opens a model, to be run again and again; or runs a row once and gives its outputs and the ms of that.
+ * The libraries alike: opens a model, to be run again and again; or runs a row once and gives its outputs and the ms of
+ * that.
  * `training`: onnxruntime-web's build for training, for the rows that only it has. `clock`: gives ms.
  */
 export function librariesOf(ours, ort, { training = ort, clock = () => performance.now() } = {}) {

@@ -8,8 +8,8 @@
 //         input's, flops (else it counts bytes), reads (nearly all of its bytes are read: its limit is reading), random
 //         (outputs are not compared), agree (how far apart they may be, 1e-4), training (onnxruntime-web 1.19's build
 //         for training has it; false: it must not be asked for the gradient), peer (a row that computes the same for
-//         onnxruntime-web), alone (it has none), gradients (how far apart gradients may be, where numbers are equal or at a
-//         kink; 1e-3)
+//         onnxruntime-web), alone (it has none), gradients (how far apart gradients may be, where numbers are equal or
+//         at a kink; 1e-3)
 
 import { CLASSICAL } from './operator_rows/classical.js';
 import { ELEMENTWISE } from './operator_rows/elementwise.js';

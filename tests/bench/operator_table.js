@@ -38,7 +38,7 @@ const cellsOf = (m) => [micros(m.ours), ratioOf(m.ratio), `${told(100 * m.ofLimi
 const places = Object.keys(SIZES);
 const nameOf = (line) => line.slice(2, line.indexOf(' |'));
 
-/** How many figures of these rows, in that column of each size, are beside a peer's, and how many of these below 0.83. */
+/** The number of figures of these rows, in that column of each size, beside a peer's, and of these below 0.83. */
 function counted(rows, column, columns) {
   const ratios = rows.flatMap((row) => {
     const cells = row.split(' | ').map((cell) => cell.replaceAll(' |', ''));

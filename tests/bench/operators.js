@@ -39,7 +39,8 @@ function chosenOf(names, words) {
 
 /** Puts a row's figures into the page of its kind, at once: a run that is stopped keeps what it has. */
 function write({ name, clock }, rounds, figures, { page, rows, table }) {
-  const about = `${name}, ${cpus()[0].model}, ${clock}, ${rounds} rounds; the last of them ${new Date().toISOString().slice(0, 10)}.`;
+  const today = new Date().toISOString().slice(0, 10);
+  const about = `${name}, ${cpus()[0].model}, ${clock}, ${rounds} rounds; the last of them ${today}.`;
   const title = `In ${name.split(' ')[0]}`;
   writeFileSync(page, pageWith(readFileSync(page, 'utf8'), { title, about, names: rows(), figures, table }));
 }

@@ -83,5 +83,6 @@ async function measure(row, limit) {
     ([way, ms]) => `${way} ${median(ms).toFixed(2)} ms, loss ${losses[way].toFixed(6)}`,
   );
   const over = (way) => roundRatio(times[way], times.outside).toFixed(3);
-  return `${row.name}, ${times.step.length} rounds: ${figures.join('; ')}; outside ×${over('step')} step, ×${over('runTrainStep')} runTrainStep`;
+  const outside = `outside ×${over('step')} step, ×${over('runTrainStep')} runTrainStep`;
+  return `${row.name}, ${times.step.length} rounds: ${figures.join('; ')}; ${outside}`;
 }

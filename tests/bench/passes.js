@@ -47,5 +47,6 @@ async function measure(row, limit) {
   }
   const [all, none, ...without] = best;
   const parts = left.map((pass, i) => `${pass} ${(without[i] / all).toFixed(3)}`);
-  return `${row.name}: ${all.toFixed(2)} ms; without any ×${(none / all).toFixed(3)}; without one ×: ${parts.join(', ')}`;
+  const ratios = `without any ×${(none / all).toFixed(3)}; without one ×: ${parts.join(', ')}`;
+  return `${row.name}: ${all.toFixed(2)} ms; ${ratios}`;
 }

@@ -154,13 +154,16 @@ function placeTable({ place, limits, results }) {
   const traffic =
     ours?.weightTrafficGBs > 5 ? `; weights, gradients and moments move at ${number(ours.weightTrafficGBs)} GB/s` : '';
   const limit = limits.simdGflops
-    ? `\n  limits: mul + add ${number(limits.simdGflops)} GFLOP/s${share}; relaxed madd ${number(limits.relaxedGflops)}; copy ${number(limits.copyGBs)} GB/s${traffic}; RSS of a worker with these loops alone ${mib(limits.emptyBytes)} MiB`
+    ? `\n  limits: mul + add ${number(limits.simdGflops)} GFLOP/s${share}; ` +
+      `relaxed madd ${number(limits.relaxedGflops)}; copy ${number(limits.copyGBs)} GB/s${traffic}; ` +
+      `RSS of a worker with these loops alone ${mib(limits.emptyBytes)} MiB`
     : '';
   return table(rows) + limit;
 }
 
 export function rowText(report) {
-  return `\n${report.row}: ${report.title} (${number(report.mflop)} MFLOP a step)\n${report.places.map(placeTable).join('\n')}`;
+  const tables = report.places.map(placeTable).join('\n');
+  return `\n${report.row}: ${report.title} (${number(report.mflop)} MFLOP a step)\n${tables}`;
 }
 
 /** Time of a step of ours beside the best peer's, all rows. */

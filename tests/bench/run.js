@@ -25,20 +25,26 @@ const HELP = `npm run bench -- [options]      prints tables, writes build/bench.
     .filter((name) => !isOurs(name))
     .join(', ')}
   --rounds 15         rounds of a quarter second each
-  --threads 1         threads of ours and of onnxruntime-web's graph; from 2 on ours on one thread is measured beside them
-  --beside FOLDER     another checkout of this repository, built, beside ours in Chromium, Firefox and Node: what a change costs
-  --scaling           instead of the rows: a perceptron against its batch, width, depth and number of parameters; writes build/bench-scaling.json
+  --threads 1         threads of ours and of onnxruntime-web's graph; \
+from 2 on ours on one thread is measured beside them
+  --beside FOLDER     another checkout of this repository, built, beside ours in Chromium, Firefox and Node: \
+what a change costs
+  --scaling           instead of the rows: a perceptron against its batch, width, depth and number of parameters; \
+writes build/bench-scaling.json
                       and build/bench-{batch,width,depth,size}.svg (with --only, some of these axes)
   --operators [NAME …]  instead of the rows: operators alone, at three sizes, beside onnxruntime-web: in Node, or with
                       --page chromium or --page firefox in a page; those whose name contains NAME
-                      (tests/bench/operator_rows); with --json as JSON, with --write into docs/measured/operator-speed.md
+                      (tests/bench/operator_rows); with --json as JSON, \
+with --write into docs/measured/operator-speed.md
   --gradients         with --operators: their backward passes instead, beside PyTorch (in Node, where there is one) and
                       onnxruntime-web's build for training; with --write into docs/measured/gradient-speed.md
   --models [NAME …]   instead of the rows: networks of ONNX's zoo (${modelNames.join(', ')})
-                      with random weights: inference of one picture beside onnxruntime-web, a step of four beside PyTorch; in Node
+                      with random weights: inference of one picture beside onnxruntime-web, \
+a step of four beside PyTorch; in Node
                       and natively if --where does not say otherwise (without native: no steps)
   --generate          instead of the rows: tokens a second of language models beside onnxruntime-web 1.30, in Node
-  --calls             instead of the rows: what a run costs beside computing, of few and of many numbers; --where node,chromium
+  --calls             instead of the rows: what a run costs beside computing, of few and of many numbers; \
+--where node,chromium
 `;
 
 const PLACES = {
@@ -74,7 +80,8 @@ function optionsOf() {
     if (values[option] !== undefined && !values.operators) throw new RangeError(`--${option} is for --operators.`);
   if (positionals.length && !values.operators && !values.models)
     throw new RangeError(
-      `'${positionals[0]}' is not understood: rows are named by --only, operators behind --operators, networks behind --models.`,
+      `'${positionals[0]}' is not understood: rows are named by --only, operators behind --operators, ` +
+        'networks behind --models.',
     );
   const all = values.scaling ? Object.keys(SCALING) : values.models ? modelNames : taskNames;
   const named = values.models && positionals.length ? positionals : values.only?.split(',');
@@ -178,9 +185,8 @@ async function benchScaling(options, context) {
     ),
   );
   write('bench-scaling.json', { ...context, points });
-  console.log(
-    `\nbuild/bench-scaling.json ${options.hasPeers ? (await plotScaling(points.filter((p) => !p.disagrees))).join(' ') : ''}`,
-  );
+  const plots = options.hasPeers ? await plotScaling(points.filter((p) => !p.disagrees)) : [];
+  console.log(`\nbuild/bench-scaling.json ${plots.join(' ')}`);
   return rows;
 }
 

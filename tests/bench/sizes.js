@@ -10,9 +10,13 @@ import { loadedAtFirst } from '../sizes/javascript.js';
 const modules = (path) => join(root, 'tests/bench/node_modules', path);
 
 const PAGE =
-  "import { generateArtifacts, Tensor, TrainingSession } from 'trainlet'; globalThis.used = [generateArtifacts, Tensor, TrainingSession];";
+  "import { generateArtifacts, Tensor, TrainingSession } from 'trainlet'; " +
+  'globalThis.used = [generateArtifacts, Tensor, TrainingSession];';
 
-/** page: code of one, of which is counted what it loads at first; scripts: entries to bundle, all counted; wasm: the file the measured page loads. */
+/**
+ * page: code of one, of which is counted what it loads at first; scripts: entries to bundle, all counted;
+ * wasm: the file the measured page loads.
+ */
 const FILES = {
   trainlet: { page: PAGE, scripts: [join(root, 'dist/worker.js')], wasm: join(root, 'dist/trainlet.wasm') },
   'ort-graph': {

@@ -123,7 +123,8 @@ for (const classifies of [false, true]) {
   }
   const [mine, other] = [median(times.ours), median(times.theirs)];
   console.log(
-    `${classifies ? 'classifier' : 'regressor'}, ${ROWS} rows, ${TREES} trees of depth ${DEPTH}, ${FEATURES} features: ` +
+    `${classifies ? 'classifier' : 'regressor'}, ${ROWS} rows, ` +
+      `${TREES} trees of depth ${DEPTH}, ${FEATURES} features: ` +
       `${mine.toFixed(1)} ms, onnxruntime-web 1.30 ${other.toFixed(1)} ms, ratio ${(mine / other).toFixed(2)}, ` +
       `apart by at most ${apart.toExponential(1)}`,
   );

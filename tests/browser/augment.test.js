@@ -1,4 +1,4 @@
-// Augmentation in Chromium: its own worker, a module of the page's by URL, the same bits as in Node; what cannot be loaded.
+// Augmentation in Chromium: its own worker, a module of the page's by URL, the same bits as in Node; refusals.
 import assert from 'node:assert/strict';
 import { readFile } from 'node:fs/promises';
 import { after, before, test } from 'node:test';
@@ -48,7 +48,8 @@ async function inPage(list) {
 }
 
 test('steps give the losses that they give in Node', async () => {
-  const steps = "[{ type: 'shift', x: 0.3 }, { type: 'scale', by: 0.5 }]"; // no sine: browsers may differ in its last bit
+  // no sine: browsers may differ in its last bit
+  const steps = "[{ type: 'shift', x: 0.3 }, { type: 'scale', by: 0.5 }]";
   const model = new Uint8Array(await readFile(new URL('../golden/data/mlp_small.onnx', import.meta.url)));
   const wanted = await lossesOf(
     { generateArtifacts, Tensor, TrainingSession },

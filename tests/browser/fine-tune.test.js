@@ -1,10 +1,10 @@
-// A person's drawings, from a canvas to a network that knows them, in a page: its thread stays free, what was learned is
-// saved, resumed and exported.
+// A person's drawings, from a canvas to a network that knows them, in a page: its thread stays free, what was learned
+// is saved, resumed and exported.
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { openSite } from './site.js';
 
-/** Ms. A page that is busy for longer does not answer in time: 50, and as much again where other tests run beside this one. */
+/** Ms. A page that is busy for longer does not answer in time: 50, and as much again where other tests run too. */
 const LONG_TASK = 100;
 let site, page, context;
 before(async () => {

@@ -14,9 +14,10 @@ const work = [
   { what: 'bitsInPage', name: 'w2', options: {} },
   { what: 'resumedInPage', name: 'w2', options: { reproducible: true } },
 ];
+const tasks = work.map((item) => ({ ...item, recipe: recipeOf(item.name) }));
 const script = `
   import * as page from './tests/browser/train-in-page.js';
-  for (const { what, recipe, options } of ${JSON.stringify(work.map((item) => ({ ...item, recipe: recipeOf(item.name) })))}) {
+  for (const { what, recipe, options } of ${JSON.stringify(tasks)}) {
     const answer = await page[what](recipe, options).catch((error) => ({ error: String(error) }));
     await fetch('/talk/answer', { method: 'POST', body: JSON.stringify({ ...answer, isolated: crossOriginIsolated }) });
   }`;

@@ -51,7 +51,8 @@ async function answer(request, response) {
     return response.end();
   }
   if (request.url === '/press.js') {
-    const posts = `${press}\nfetch('/talk', { method: 'POST', body: JSON.stringify(await press(${JSON.stringify(visit)})) });`;
+    const pressed = `await press(${JSON.stringify(visit)})`;
+    const posts = `${press}\nfetch('/talk', { method: 'POST', body: JSON.stringify(${pressed}) });`;
     return response.setHeader('content-type', 'text/javascript').end(posts);
   }
   const found = await fetch(new URL(request.url, demo.url));

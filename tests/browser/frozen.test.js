@@ -20,7 +20,8 @@ const script = `
     const model = new Uint8Array(await (await fetch('./tests/golden/data/w2.onnx')).arrayBuffer());
     const artifacts = await generateArtifacts(model, { loss: 'cross-entropy' });
     const count = ${(STEPS / 2) * 16};
-    const x = new Tensor('float32', Float32Array.from({ length: count * 784 }, (_, i) => (i * 0.618) % 1), [count, 1, 28, 28]);
+    const x = new Tensor('float32', Float32Array.from({ length: count * 784 }, (_, i) => (i * 0.618) % 1), \
+[count, 1, 28, 28]);
     const labels = new Tensor('int64', BigInt64Array.from({ length: count }, (_, i) => BigInt(i % 10)));
     const data = { inputs: { input: x }, labels: { labels } };
     const store = await CheckpointStore.open({ database: 'frozen' });

@@ -1,4 +1,4 @@
-// Tensors of what only a browser has: files, canvases, bitmaps, images and videos; in the page and in a worker of its own.
+// Tensors of what only a browser has: files, canvases, bitmaps, images and videos; in the page and in its worker.
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { createServer } from 'node:http';
@@ -79,7 +79,8 @@ test("a photograph is turned as its camera's Exif says", async () => {
     const jpeg = new Uint8Array(
       await (await new Promise((resolve) => wide.toBlob(resolve, 'image/jpeg', 1))).arrayBuffer(),
     );
-    const tiff = [0x4d, 0x4d, 0, 42, 0, 0, 0, 8, 0, 1, 0x01, 0x12, 0, 3, 0, 0, 0, 1, 0, 6, 0, 0, 0, 0, 0, 0]; // orientation 6
+    // turned: orientation 6
+    const tiff = [0x4d, 0x4d, 0, 42, 0, 0, 0, 8, 0, 1, 0x01, 0x12, 0, 3, 0, 0, 0, 1, 0, 6, 0, 0, 0, 0, 0, 0];
     const exif = [0xff, 0xe1, 0, 8 + tiff.length, 0x45, 0x78, 0x69, 0x66, 0, 0, ...tiff];
     const turned = new Blob([jpeg.subarray(0, 2), Uint8Array.from(exif), jpeg.subarray(2)], { type: 'image/jpeg' });
     const { dims, data } = await globalThis.Tensor.fromImage(turned, { layout: 'NHWC', dataType: 'uint8' });
@@ -187,7 +188,8 @@ const hashes = `
         for (let c = 0; c < 3; c++) data[at++] = (x * 7 + y * 13 + c * 50 + x * y * (c + 1)) % 256;
         data[at++] = 255;
       }
-    const made = await Tensor.fromImage(new ImageData(data, width, height), { size, crop, channels, layout: 'NHWC', dataType: 'uint8' });
+    const made = await Tensor.fromImage(new ImageData(data, width, height), \
+{ size, crop, channels, layout: 'NHWC', dataType: 'uint8' });
     const sum = new Uint8Array(await crypto.subtle.digest('SHA-256', made.data));
     told.push([...sum].map((byte) => byte.toString(16).padStart(2, '0')).join(''));
   }

@@ -1,5 +1,5 @@
-// What a page loads at first, and what only when it is used: offline that is told in a sentence, nothing else is lost, and
-// online again it works.
+// A page's first loads, and those that come only with their use: offline that is told in a sentence, nothing else is
+// lost, and online again it works.
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { openSite } from './site.js';

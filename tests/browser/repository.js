@@ -21,7 +21,8 @@ const ISOLATION = { 'cross-origin-opener-policy': 'same-origin', 'cross-origin-e
  * `kept`: browsers may keep pages, as they are, for who goes back. `files`: names of what was loaded.
  */
 export async function openRepository({ script = '', talk, kept = false } = {}) {
-  const page = `<!doctype html><meta charset="utf-8"><title>Trainlet</title><link rel="icon" href="data:,"><script type="module">${script}</script>`;
+  const head = '<meta charset="utf-8"><title>Trainlet</title><link rel="icon" href="data:,">';
+  const page = `<!doctype html>${head}<script type="module">${script}</script>`;
   const files = [];
   const server = createServer((request, response) => {
     const [, kind, ...rest] = decodeURIComponent(new URL(request.url, 'http://localhost').pathname).split('/');

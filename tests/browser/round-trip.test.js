@@ -55,9 +55,8 @@ for (const [title, recipe, changes] of NETWORKS) {
   test(`${title}: our artifacts train alike in both, and each continues the other`, { timeout: 120_000 }, async (t) => {
     const { warnings, ...runs } = await site.inPage('roundTrip', recipe, changes);
     const differences = Object.entries(runs).map(([run, pairs]) => /** @type {const} */ ([run, worst(pairs)]));
-    t.diagnostic(
-      `${title}: largest relative differences of losses: ${differences.map(([run, d]) => `${run} ${d.toExponential(1)}`).join(', ')}`,
-    );
+    const told = differences.map(([run, d]) => `${run} ${d.toExponential(1)}`).join(', ');
+    t.diagnostic(`${title}: largest relative differences of losses: ${told}`);
     assert.deepEqual(warnings, []);
     const { trained, ...continued } = runs;
     assert.notEqual(trained[0][0], trained.at(-1)[0], 'nothing was learned');

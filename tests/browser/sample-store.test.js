@@ -21,7 +21,8 @@ const script = `
   }
   await tell({ there });
   for (let n = 1; ; n++) {
-    const id = await store.add({ inputs: { x: new Tensor('float32', new Float32Array(20000).fill(n), [1, 20000]) }, label: 'new', meta: { n } });
+    const id = await store.add({ inputs: { x: new Tensor('float32', new Float32Array(20000).fill(n), [1, 20000]) }, \
+label: 'new', meta: { n } });
     await tell({ id, n, label: 'new' });
     if (n % 3 === 0) {
       await store.label(id, 'third');

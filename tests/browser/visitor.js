@@ -67,7 +67,10 @@ export const SHAPES = {
 
 export const OPTIONS = { executablePath: process.env.CHROMIUM_PATH ?? '/usr/bin/chromium', args: ARGUMENTS };
 
-/** [width, height, colours]; a visit to all of them begins in the first. @type {[number, number, 'light' | 'dark'][]} */
+/**
+ * [width, height, colours]; a visit to all of them begins in the first.
+ * @type {[number, number, 'light' | 'dark'][]}
+ */
 const LAYOUTS = [
   [360, 640, 'dark'],
   [360, 640, 'light'],

@@ -128,7 +128,12 @@ async function visit(browser, url) {
   }
 }
 
-/** @param {import('playwright-core').Browser} browser @param {string} name @param {string} tarball @param {boolean} keep */
+/**
+ * @param {import('playwright-core').Browser} browser
+ * @param {string} name
+ * @param {string} tarball
+ * @param {boolean} keep
+ */
 async function tryOne(browser, name, tarball, keep) {
   const folder = await mkdtemp(path.join(tmpdir(), `trainlet-${name}-`));
   const recipe = RECIPES[name];

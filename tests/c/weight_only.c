@@ -1,5 +1,5 @@
-/* Weight-only quantized products: few rows times bytes, half bytes and float16 of all layouts, against plain loops in double; panels of them
- * against those of the floats that they stand for. */
+/* Weight-only quantized products: few rows times bytes, half bytes and float16 of all layouts, against plain loops in
+ * double; panels of them against those of the floats that they stand for. */
 #include "kernels/weight_only.h"
 
 #include <math.h>

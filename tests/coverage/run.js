@@ -51,7 +51,8 @@ function program(name) {
   const path = findProgram(`${name}-19`, name);
   if (!path)
     throw new Failure(
-      `Coverage needs clang and LLVM's tools, ${name} is missing (Debian: clang-19, llvm-19): run 'node tools/setup.mjs --test'.`,
+      `Coverage needs clang and LLVM's tools, ${name} is missing (Debian: clang-19, llvm-19): ` +
+        "run 'node tools/setup.mjs --test'.",
     );
   return path;
 }

@@ -114,7 +114,8 @@ export class PersonJudge {
     const { kills, acknowledged, samples, versions, learned, resumed, tuned, forgotten } = this.counts;
     return (
       `${kills} kills, ${acknowledged} writes acknowledged, ${samples} samples and ${versions} versions found whole, ` +
-      `${resumed} resumes, ${learned} saves and ${tuned} ends of fineTune the same to the bit, ${forgotten} of them forgetting`
+      `${resumed} resumes, ${learned} saves and ${tuned} ends of fineTune the same to the bit, ` +
+      `${forgotten} of them forgetting`
     );
   }
 }

@@ -22,10 +22,13 @@ const HELP = `npm run crash -- [options]    kills trainings that save after ever
   --chromium N   the same of Chromium (80)
   --firefox N    the same of Firefox (40)
   --two N        rounds with two writers under one name: half of them two processes, half two tabs of Chromium (100)
-  --person N     rounds in which a person's samples and fineTune are killed: so many in Chromium, so many in Firefox (50)
+  --person N     rounds in which a person's samples and fineTune are killed: \
+so many in Chromium, so many in Firefox (50)
   --help
-A round goes on from what the round before left. Each version must have the very bytes that a training without a kill saves at its step,
-each acknowledged one must be there or ${KEEP} newer ones, and each loss after a resume must be that of a training without a kill.`;
+A round goes on from what the round before left. Each version must have the very bytes \
+that a training without a kill saves at its step,
+each acknowledged one must be there or ${KEEP} newer ones, and each loss after a resume must be that of \
+a training without a kill.`;
 
 const WRITERS = [1, 2];
 const PATIENCE_MS = 120_000;

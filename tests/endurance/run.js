@@ -83,9 +83,11 @@ async function watch(browser, page, tuning) {
     const row = { minute, counted, resident, epochs, checkpoints, failed, tasks: tasks.length, task };
     rows.push(row);
     console.log(
-      `${String(minute).padStart(2)} min: ${counted.toFixed(1)} MB counted, ${resident.toFixed(1)} MB resident, ${epochs} epochs, ` +
-        `${checkpoints} checkpoints, ${failed} failed, ${pauses.length} pauses, tasks over ${LONG_TASK} ms: ${tasks.join(' ') || 'none'}; ` +
-        `longest of ${TRACED_MS / 1000} s by itself ${task.toFixed(1)} ms; the machine's load is ${loadavg()[0].toFixed(1)}`,
+      `${String(minute).padStart(2)} min: ${counted.toFixed(1)} MB counted, ${resident.toFixed(1)} MB resident, ` +
+        `${epochs} epochs, ${checkpoints} checkpoints, ${failed} failed, ${pauses.length} pauses, ` +
+        `tasks over ${LONG_TASK} ms: ${tasks.join(' ') || 'none'}; ` +
+        `longest of ${TRACED_MS / 1000} s by itself ${task.toFixed(1)} ms; ` +
+        `the machine's load is ${loadavg()[0].toFixed(1)}`,
     );
     await sleep(Math.max(0, 60_000 - (performance.now() - begun)));
   }

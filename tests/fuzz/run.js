@@ -18,7 +18,8 @@ const HELP = `npm run fuzz -- [options]
   --jobs 2          so many at a time
   --build           only builds the targets
 
-What was grown stays in build/fuzz/corpus. An input that breaks a promise ends its target, stays in build/fuzz/found, and is to be kept as a test:
+What was grown stays in build/fuzz/corpus. An input that breaks a promise ends its target, stays in build/fuzz/found, \
+and is to be kept as a test:
 in tests/fuzz/found/NAME/, where npm test runs it.
 `;
 const FUZZ = join(root, 'build/fuzz');
@@ -85,7 +86,9 @@ function build(kind, { m32, bare }) {
   const clang = findProgram('clang-19', 'clang');
   if (!clang)
     throw new Failure(
-      "The fuzz targets need clang and its libFuzzer (Debian: clang-19, libclang-rt-19-dev, with --m32 g++-multilib): run 'node tools/setup.mjs --test'.",
+      'The fuzz targets need clang and its libFuzzer ' +
+        '(Debian: clang-19, libclang-rt-19-dev, with --m32 g++-multilib): ' +
+        "run 'node tools/setup.mjs --test'.",
     );
   if (!existsSync(join(folder, 'build.ninja'))) {
     const options = [

@@ -1,5 +1,5 @@
-// A language model of 135 M parameters in a tab of Chromium: in 4 bits, with adapters that train, and what the tab takes.
-// No debugger is attached: it would keep what the page loads.
+// A language model of 135 M parameters in a tab of Chromium: in 4 bits, with adapters that train, and what the tab
+// takes. No debugger is attached: it would keep what the page loads.
 import { spawn } from 'node:child_process';
 import { createReadStream, existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs';
 import { loadavg, tmpdir } from 'node:os';

@@ -1,4 +1,4 @@
-/** The Python environment of the newest frameworks, from PyPI, in build/models-venv; tests/onnx/exports.js shares it. */
+/** The Python environment of the newest frameworks, from PyPI: build/models-venv; tests/onnx/exports.js shares it. */
 
 import { spawnSync } from 'node:child_process';
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';

@@ -10,8 +10,9 @@ const JOINED = { '&&': '||', '||': '&&', '??': '&&' };
 const ASSIGNED = { '+=': ['-=', '='], '-=': ['+='], '*=': ['='], '|=': ['='], '&=': ['='], '??=': ['='] };
 /** Lines that matter where memory has run out alone, which tests/c/allocations.c holds, or that are no code. */
 const LEFT_ALONE = /^.*(?:out_of_memory\(|OUT_OF_MEMORY|arena->failed|^import |^#include|^#define|^#pragma).*$/gm;
-const LITERAL =
-  /\/\*[\s\S]*?\*\/|\/\/[^\n]*|"(?:[^"\\\n]|\\.)*"|'(?:[^'\\\n]|\\.)*'|(?<=[(,=:[!&|?{};]\s*|return )\/(?![/*])(?:[^/\\\n[]|\\.|\[(?:[^\]\\\n]|\\.)*\])+\/[a-z]*/g;
+const COMMENT_OR_TEXT = /\/\*[\s\S]*?\*\/|\/\/[^\n]*|"(?:[^"\\\n]|\\.)*"|'(?:[^'\\\n]|\\.)*'/;
+const REGEXP = /(?<=[(,=:[!&|?{};]\s*|return )\/(?![/*])(?:[^/\\\n[]|\\.|\[(?:[^\]\\\n]|\\.)*\])+\/[a-z]*/;
+const LITERAL = new RegExp(`${COMMENT_OR_TEXT.source}|${REGEXP.source}`, 'g');
 
 const blank = (text) => text.replace(/[^\n]/g, ' ');
 /** Two quotes stay, so that the place is an operand still. */

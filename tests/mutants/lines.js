@@ -7,8 +7,10 @@ import { root } from '../../tools/programs.mjs';
 
 const COUNTED = /^src\/(?:ops|kernels)\/|^src\/graph\/(?:backward|compose|dims|emit|second_output|strings)\.c$/;
 
-/** @param {string} build a build folder whose objects count lines (gcc --coverage) @returns {Map<string, Map<number, boolean>>} by file, every
- * line that has code: whether it runs for gradients alone */
+/**
+ * @param {string} build a build folder whose objects count lines (gcc --coverage)
+ * @returns {Map<string, Map<number, boolean>>} by file, every line that has code: whether it runs for gradients alone
+ */
 export function gradientLines(build) {
   const forward = linesRun(build, ['--forward']);
   const all = linesRun(build, []);

@@ -98,8 +98,21 @@ const SYMMETRIC = new Set(['Add', 'Mul', 'Sum', 'Min', 'Max', 'Equal', 'And', 'O
  * Places that no result depends on: what is refused, how work is cut for threads, sizes of scratch memory, memory that
  * is out, sentences.
  */
-const NO_RESULT =
-  /if \([^;{}]*\)\s*return (?:node_await|node_fail|node_invalid|check_emitted)\b[^;]*;|threads_grain\([^;]*?\)(?=[,)])|[^\n]*\b(?:\w*bytes\w* = |scratch_take\()[^\n]*|[^\n]*STATUS_OUT_OF_MEMORY[^\n]*|if \(!\w+(?: \|\| !\w+)*\) return [^;]*;|\bnode_(?:fail|invalid)\([^;]*;|\{0\}|\bSHAPE_TEXT\b/g;
+const NO_RESULT = new RegExp(
+  [
+    /if \([^;{}]*\)\s*return (?:node_await|node_fail|node_invalid|check_emitted)\b[^;]*;/,
+    /threads_grain\([^;]*?\)(?=[,)])/,
+    /[^\n]*\b(?:\w*bytes\w* = |scratch_take\()[^\n]*/,
+    /[^\n]*STATUS_OUT_OF_MEMORY[^\n]*/,
+    /if \(!\w+(?: \|\| !\w+)*\) return [^;]*;/,
+    /\bnode_(?:fail|invalid)\([^;]*;/,
+    /\{0\}/,
+    /\bSHAPE_TEXT\b/,
+  ]
+    .map(({ source }) => source)
+    .join('|'),
+  'g',
+);
 
 /** All mutants of a file, in the order of their places. @param {string} text @returns {Mutant[]} */
 export function mutantsOf(text) {

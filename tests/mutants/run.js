@@ -17,8 +17,8 @@ const HELP = `npm run mutants -- [options] [part of a file's name …]
   --list          the mutants, without running them
   --survivors     only those that survived the last time (build/mutants.json)
 `;
-const FLAGS =
-  '-DTRAINLET_SMALL_RANGES'; /* the cases are shared out among threads as large ones are; under the sanitizers a thread does several at once */
+/** The cases are shared out among threads as large ones are; under the sanitizers a thread does several at once. */
+const FLAGS = '-DTRAINLET_SMALL_RANGES';
 const QUICK = {
   folder: 'build/mutants',
   flags: `-O1 -DNDEBUG ${FLAGS}`,
@@ -386,7 +386,8 @@ function report(mutants) {
   save(mutants);
   const share = total.killed / (total.killed + total.survived);
   say(
-    `${total.killed} of ${total.killed + total.survived} mutants killed, ${(100 * share).toFixed(1)} %; ${total.equivalent} equivalent, ${total.dropped} without code or with the same as another.`,
+    `${total.killed} of ${total.killed + total.survived} mutants killed, ${(100 * share).toFixed(1)} %; ` +
+      `${total.equivalent} equivalent, ${total.dropped} without code or with the same as another.`,
   );
   if (!(share >= PASSES)) throw new Failure(`Fewer than ${100 * PASSES} % of the mutants are killed.`);
 }

@@ -1,6 +1,6 @@
 /**
  * Every node case of onnx, exported at each opset that has its operator, judged by onnx.checker and onnxruntime:
- * npm run onnx-exports. The models go to build/, the figures to exports.json; the environment is that of npm run models.
+ * npm run onnx-exports. The models go to build/, the figures to exports.json; its environment is npm run models'.
  */
 
 import { readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';

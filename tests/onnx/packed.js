@@ -30,7 +30,11 @@ function unpack() {
 /** @returns {OnnxCase[]} */
 export const packedCases = () => [...unpack()].map(([name, files]) => ({ name, read: (file) => files.get(file) }));
 
-/** Packs those of the cases in folder `from` that folder `known` does not have. @param {string} from @param {string} known */
+/**
+ * Packs those of the cases in folder `from` that folder `known` does not have.
+ * @param {string} from
+ * @param {string} known
+ */
 export function pack(from, known) {
   const cases = readdirSync(from).flatMap((kind) => readdirSync(`${from}/${kind}`).map((name) => `${kind}/${name}`));
   const files = cases.sort().flatMap((name) => newerFiles(from, known, name));

@@ -1,5 +1,5 @@
-// Shrinks the engine for each network that there is here: those of the benchmark, of the tests, and real models. Says what
-// each weighs and takes to make, and how fast a step or run is beside the whole engine's, in turns.
+// Shrinks the engine for each network that there is here: those of the benchmark, of the tests, and real models. Says
+// what each weighs and takes to make, and how fast a step or run is beside the whole engine's, in turns.
 //
 //   node tests/shrink/run.js [NAME …]
 

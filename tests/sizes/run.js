@@ -5,10 +5,12 @@ import { parseArgs } from 'node:util';
 import { ROWS } from './rows.js';
 import { complaintOf, readTable, TABLE, weigh } from './weigh.js';
 
-const HELP = `npm run sizes -- [options]    what the built files weigh, in bytes, and by how much they grew since tests/sizes/table.json
+const HELP = `npm run sizes -- [options]    what the built files weigh, in bytes, \
+and by how much they grew since tests/sizes/table.json
   --take    writes the table anew
   --help
-A row that grew by 2 % fails npm test; rows are in tests/sizes/rows.js. In a pull request that grows on purpose, take the
+A row that grew by 2 % fails npm test; rows are in tests/sizes/rows.js. \
+In a pull request that grows on purpose, take the
 figures over and say why.`;
 
 const { values } = parseArgs({ options: { help: { type: 'boolean' }, take: { type: 'boolean' } } });

@@ -1,4 +1,5 @@
-// What must have the same bits everywhere: a golden network's first ten losses, and a hash of its parameters after fifty steps. Runs in pages too.
+// The bits that must be the same everywhere: a golden network's first ten losses, and a hash of its parameters after
+// fifty steps. Runs in pages too.
 
 import { artifactOptions, batchFeeds } from './recipe.js';
 
@@ -13,7 +14,12 @@ function hashOf(parameters) {
   return hash >>> 0;
 }
 
-/** @param {typeof import('../../js/index.js')} trainlet @param {any} recipe @param {Uint8Array} model @param {import('../../js/types.js').EngineOptions} engine */
+/**
+ * @param {typeof import('../../js/index.js')} trainlet
+ * @param {any} recipe
+ * @param {Uint8Array} model
+ * @param {import('../../js/types.js').EngineOptions} engine
+ */
 export async function bitsOf({ generateArtifacts, TrainingSession }, recipe, model, engine) {
   const artifacts = await generateArtifacts(model, { ...artifactOptions(recipe), ...engine });
   const session = await TrainingSession.create(artifacts, engine);

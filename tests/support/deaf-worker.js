@@ -1,4 +1,4 @@
-/** A worker thread whose engine of one number never comes back from a step or an export, or from loading models of two bytes. */
+/** A worker thread whose engine of one number never comes back from a step, an export or a load of a two-byte model. */
 
 import { parentPort } from 'node:worker_threads';
 import { serve } from '../../js/engine/serve.js';

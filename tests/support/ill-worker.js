@@ -11,7 +11,9 @@ const { instantiate } = WebAssembly;
 const post = parentPort.postMessage.bind(parentPort);
 const port = { onmessage: null, postMessage: post };
 
-/** A helper's instance whose stack has no room: the first function that needs some, of whatever task it takes, traps. */
+/**
+ * A helper's instance whose stack has no room: the first function that needs some, of whatever task it takes, traps.
+ */
 async function withoutStack(...args) {
   const { exports } = await instantiate.apply(WebAssembly, args);
   return { exports: { ...exports, abi_thread_stack: () => 0 } };

@@ -1,5 +1,5 @@
-// Writes ONNX models byte by byte: protobuf messages by the names of onnx.proto, and a graph of the benchmark's graph.js
-// as the file that PyTorch would export at opset 17.
+// Writes ONNX models byte by byte: protobuf messages by the names of onnx.proto, and a graph of the benchmark's
+// graph.js as the file that PyTorch would export at opset 17.
 
 import { batchUnit } from './recipe.js';
 

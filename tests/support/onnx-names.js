@@ -37,7 +37,10 @@ function varintBytes(value) {
   return Uint8Array.from([...bytes, value]);
 }
 
-/** @param {Uint8Array} bytes @returns {Generator<{ field: number, wire: number, all: Uint8Array, content: Uint8Array }>} */
+/**
+ * @param {Uint8Array} bytes
+ * @returns {Generator<{ field: number, wire: number, all: Uint8Array, content: Uint8Array }>}
+ */
 function* fieldsOf(bytes) {
   for (let at = 0; at < bytes.length; ) {
     const start = at;

@@ -121,14 +121,21 @@ export async function copyBytes(bytes) {
   return () => copy(bytes);
 }
 
-/** The same by wasm's loads and stores, so many vectors at a time. @param {number} bytes a multiple of 16 · vectors @param {number} vectors */
+/**
+ * The same by wasm's loads and stores, so many vectors at a time.
+ * @param {number} bytes a multiple of 16 · vectors
+ * @param {number} vectors
+ */
 export async function copyBytesByLoop(bytes, vectors) {
   const copy = await functionOfModule(copyLoop(vectors));
   copy(0);
   return () => copy(bytes);
 }
 
-/** A function that reads so many bytes of a wasm memory, that were written before. @param {number} bytes at most COPIED */
+/**
+ * A function that reads so many bytes of a wasm memory, that were written before.
+ * @param {number} bytes at most COPIED
+ */
 export async function readBytes(bytes) {
   const read = await functionOf('memory-read');
   read(0);

@@ -252,7 +252,8 @@ RULES = {
     ":Scatter": OPS["ScatterElements"], ":SoftmaxCrossEntropyLoss": cross_entropy,
     "com.microsoft:SoftmaxCrossEntropyLossInternal": cross_entropy,
     "com.trainlet:Attention": attention_ours, "org.pytorch.aten:ATen": lambda x, a: [F.embedding(x[1], x[0])],
-    "com.microsoft:GatherGrad": gather_grad, "com.microsoft:ConcatTraining": lambda x, a: [torch.cat(x, a.get("axis", 0))],
+    "com.microsoft:GatherGrad": gather_grad,
+    "com.microsoft:ConcatTraining": lambda x, a: [torch.cat(x, a.get("axis", 0))],
     ":DeformConv": None, ":RoiAlign": None, ":MaxRoiPool": None, ":LinearAttention": None, ":TensorScatter": None,
     "com.microsoft:MatMulNBits": None,
 }

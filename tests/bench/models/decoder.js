@@ -30,7 +30,12 @@ class Writer {
   read = 0;
   #seed = 1;
 
-  /** @param {string} op @param {string[]} inputs @param {string | string[]} outputs @param {Record<string, any>} with_ */
+  /**
+   * @param {string} op
+   * @param {string[]} inputs
+   * @param {string | string[]} outputs
+   * @param {Record<string, any>} with_
+   */
   add(op, inputs, outputs, attributes = {}, domain = '') {
     const names = [outputs].flat();
     this.nodes.push(

@@ -116,8 +116,8 @@ async function* measuredInPage(browser, names, rounds, gradients) {
 }
 
 /**
- * A place by name: what it is called, by what it counts time, and its figures, of forward or of backward passes, as they
- * come. @param {string} [page] @param {boolean} [gradients]
+ * A place by name: what it is called, by what it counts time, and its figures, of forward or of backward passes, as
+ * they come. @param {string} [page] @param {boolean} [gradients]
  */
 export async function openOperators(page, gradients = false) {
   const measured = (names, rounds) =>

@@ -15,7 +15,8 @@ test('TrainingSession.create, first in the page, takes a fraction of theirs', { 
     for (const engine of ['trainlet', 'ort']) times[engine].push(await site.inPage('timeCreate', engine));
   const [ours, theirs] = ['trainlet', 'ort'].map((engine) => times[engine].sort((a, b) => a - b)[2]);
   t.diagnostic(
-    `TrainingSession.create on mnist_web, median of 5 pages: ${ours.toFixed(0)} ms, onnxruntime-web ${theirs.toFixed(0)} ms`,
+    `TrainingSession.create on mnist_web, median of 5 pages: ${ours.toFixed(0)} ms, ` +
+      `onnxruntime-web ${theirs.toFixed(0)} ms`,
   );
   assert.ok(ours * 6 < theirs, `${ours} ms against ${theirs} ms`);
 });

@@ -13,7 +13,9 @@ import { FIRST_LAYOUT, OPTIONS, Visitor } from '../visitor.js';
 const FEW_CHARACTERS = 4096;
 const PAGE = new URL('../../../web-demo/writer/', import.meta.url);
 const TEXT = readFileSync(new URL('preacher.txt', PAGE), 'utf8').slice(0, FEW_CHARACTERS);
-/** Shares of the bits a character before: of the person's held-out lines, at most; of text that the base knows, at most. */
+/**
+ * Shares of the bits a character before: of the person's held-out lines, at most; of text that the base knows, at most.
+ */
 const [LEARNED, FORGOTTEN] = [0.9, 1.02];
 const LESSON_MS = 60_000;
 const SWAP_MS = 50;
@@ -219,8 +221,10 @@ const BY_ITSELF = `
   const begun = performance.now();
   find('#go').click();
   await until(() => /^Learned/.test(find('#pace').textContent) || !find('#trouble').hidden);
-  const bits = (row) => [...frame.contentDocument.querySelectorAll('tr[data-row=' + row + '] td')].map((td) => parseFloat(td.textContent));
-  const answer = { ms: performance.now() - begun, own: bits('own'), base: bits('base'), trouble: find('#trouble-words').textContent };
+  const bits = (row) => [...frame.contentDocument.querySelectorAll('tr[data-row=' + row + '] td')]\
+.map((td) => parseFloat(td.textContent));
+  const answer = { ms: performance.now() - begun, own: bits('own'), base: bits('base'), \
+trouble: find('#trouble-words').textContent };
   await fetch('/talk/answer', { method: 'POST', body: JSON.stringify(answer) });`;
 
 test('in Firefox it learns as well', { timeout: 240_000 }, async (t) => {

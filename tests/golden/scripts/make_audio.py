@@ -20,7 +20,8 @@ def numbers(tensor):
 
 
 def resampled(count, before, after):
-    return {"count": count, "from": before, "to": after, "samples": numbers(torchaudio.functional.resample(sound(count, before).double(), before, after))}
+    samples = torchaudio.functional.resample(sound(count, before).double(), before, after)
+    return {"count": count, "from": before, "to": after, "samples": numbers(samples)}
 
 
 def mel(count, rate, options):

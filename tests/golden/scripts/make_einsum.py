@@ -16,7 +16,8 @@ bij->bji bij->bi bij->b bii->bi bhqk->bkhq
 bd,de->be bd,ed->be btd,de->bte btd,ed->bte btd,dhk->bthk bthd,hde->bte bhtd,hde->bte btd,hde->bhte btd,hde->bthe
 bchw,oc->bohw bhwc,co->bhwo btd,tde->bte btd,ts->bsd bnd,mn->bmd btgd,gde->btge ...d,de->...e b...d,de->b...e
 bte,e->bt bd,d->b bi,ij,bj->b bi,oij,bj->bo bij,jk,kl->bil bctv,vw->bctw bkctv,kvw->bctw
-bqd,bkd->bqk bqk,bkd->bqd bqhd,bkhd->bhqk bhqk,bkhd->bqhd bhqd,bhkd->bhqk bhqk,bhkd->bhqd bgrqd,bgkd->bgrqk bgrqk,bgkd->bgrqd
+bqd,bkd->bqk bqk,bkd->bqd bqhd,bkhd->bhqk bhqk,bkhd->bqhd bhqd,bhkd->bhqk bhqk,bhkd->bhqd
+bgrqd,bgkd->bgrqk bgrqk,bgkd->bgrqd
 ibnd,jbnd->bnij bnij,jbnd->ibnd ibh,hnd->ibnd ibnd,hnd->ibh bqnd,tnd->bnqt bhld,lrd->bhlr bhrd,lrd->bhlr
 btd,bd->bt bt,btd->bd bi,bj->bij bi,bi->b bij,bij->b bi,bj,bk->bijk bhwc,bhwd->bcd
 """.split()
@@ -56,4 +57,5 @@ def losses_of(equation):
 
 if __name__ == "__main__":
     made = {equation: losses_of(equation) for equation in EQUATIONS}
-    (Path(__file__).resolve().parents[1] / "data" / "einsum.json").write_text(json.dumps(made, indent=1).replace(",\n  ", ", ").replace("[\n  ", "[").replace("\n ]", "]") + "\n")
+    text = json.dumps(made, indent=1).replace(",\n  ", ", ").replace("[\n  ", "[").replace("\n ]", "]")
+    (Path(__file__).resolve().parents[1] / "data" / "einsum.json").write_text(text + "\n")

@@ -148,7 +148,8 @@ def export_merged(past, path):
 def export_gqa(model, path):
     """The operators and inputs of ONNX Runtime's model builder."""
     config = model.config
-    heads, kv, size = config.num_attention_heads, config.num_key_value_heads, config.hidden_size // config.num_attention_heads
+    heads, kv = config.num_attention_heads, config.num_key_value_heads
+    size = config.hidden_size // heads
     weights, nodes = {}, []
 
     def weight(name, values):
@@ -206,7 +207,8 @@ def export_gqa(model, path):
         [helper.make_tensor_value_info("logits", TensorProto.FLOAT, ["batch_size", "sequence_length", WORDS]),
          *[cache(f"present.{name}", "total_sequence_length") for name in caches]],
         [numpy_helper.from_array(values, name) for name, values in weights.items()])
-    onnx.save(helper.make_model(graph, ir_version=10, opset_imports=[helper.make_opsetid("", 14), helper.make_opsetid("com.microsoft", 1)]), path)
+    opsets = [helper.make_opsetid("", 14), helper.make_opsetid("com.microsoft", 1)]
+    onnx.save(helper.make_model(graph, ir_version=10, opset_imports=opsets), path)
 
 
 def greedy(model):

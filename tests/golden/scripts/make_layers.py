@@ -322,4 +322,5 @@ golden = {
 REST = ("initializers", "summaries")
 lines = [f'{json.dumps(name)}: {json.dumps(one)}' for name, one in golden["cases"].items()]
 rest = ",\n".join(f"{json.dumps(key)}: {json.dumps(golden[key], ensure_ascii=False)}" for key in REST)
-(Path(__file__).resolve().parents[1] / "data" / "layers.json").write_text('{"cases": {\n' + ",\n".join(lines) + "\n},\n" + rest + "}\n")
+whole = '{"cases": {\n' + ",\n".join(lines) + "\n},\n" + rest + "}\n"
+(Path(__file__).resolve().parents[1] / "data" / "layers.json").write_text(whole)

@@ -84,7 +84,8 @@ def case_lines(case):
 
 def main():
     cases = json.loads(Path(sys.argv[1]).read_text())
-    lines = ["# Golden numbers of operators, computed by PyTorch in float64; written by make_ops.py, read by tests/c/goldens.c."]
+    lines = ["# Golden numbers of operators, computed by PyTorch in float64; "
+             "written by make_ops.py, read by tests/c/goldens.c."]
     left = Counter()
     for case in cases:
         if reason := EXCEPTIONS.get(case["key"]):

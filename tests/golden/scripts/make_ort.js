@@ -1,10 +1,13 @@
-// Records how onnxruntime-web 1.19.2, the last release that trains, trains the artifact sets of ort/: losses, parameters, eval loss.
+// Records how onnxruntime-web 1.19.2, the last release that trains, trains the artifact sets of ort/: losses,
+// parameters, eval loss.
 //
 //   node tests/golden/scripts/make_ort.js [SET …]      writes ort/SET/golden.json and params_{1,4,acc}.bin
 //
-// One batch: four steps (train, optimize, reset), then "acc": two train runs without a reset, one optimizer step, then the eval loss.
-// A params file is the compact form of getContiguousParameters(true), float32: the first element of each run of `stride`, then
-// the sum of each run, added up in double. So every parameter counts, in 1/48 of the bytes; a small set keeps every element.
+// One batch: four steps (train, optimize, reset), then "acc": two train runs without a reset, one optimizer step, then
+// the eval loss.
+// A params file is the compact form of getContiguousParameters(true), float32: the first element of each run of
+// `stride`, then the sum of each run, added up in double. So every parameter counts, in 1/48 of the bytes; a small set
+// keeps every element.
 
 import fs from 'node:fs';
 import { createRequire } from 'node:module';

@@ -122,7 +122,8 @@ def save(g, name, inputs, outputs, values):
     info = lambda name, shape, kind=TensorProto.FLOAT: helper.make_tensor_value_info(name, kind, shape)
     graph = helper.make_graph(
         g.nodes, name, [info("ids", ["N", T], TensorProto.INT64)] + [info(p, SHAPES[p]) for p in inputs],
-        [info(name, shape) for name, shape in outputs], [numpy_helper.from_array(a, p) for p, a in values.items()] + g.constants)
+        [info(name, shape) for name, shape in outputs],
+        [numpy_helper.from_array(a, p) for p, a in values.items()] + g.constants)
     opsets = [helper.make_opsetid(*it) for it in (("", 17), ("com.microsoft", 1), ("org.pytorch.aten", 1))]
     onnx.save_model(helper.make_model(graph, opset_imports=opsets, ir_version=8, producer_name="pytorch"),
                     HERE / f"{name}.onnx")

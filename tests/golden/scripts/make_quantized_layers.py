@@ -100,4 +100,5 @@ def gemms(folder):
 
 with tempfile.TemporaryDirectory() as folder:
     cases = dict([*lstms(folder), *gemms(folder)])
-(pathlib.Path(__file__).resolve().parents[1] / "data/quantized_layers.json").write_text(json.dumps(cases, separators=(",", ":")).replace('"LSTM', '\n"LSTM').replace('"Linear', '\n"Linear') + "\n")
+text = json.dumps(cases, separators=(",", ":")).replace('"LSTM', '\n"LSTM').replace('"Linear', '\n"Linear')
+(pathlib.Path(__file__).resolve().parents[1] / "data/quantized_layers.json").write_text(text + "\n")

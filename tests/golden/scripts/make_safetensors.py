@@ -71,7 +71,8 @@ FILES = {
     "half a size": file({"a": {**T, "shape": [0.5, 4]}}, 8),
     "an exponent": file(b'{"a":' + WHOLE.replace(b"[2]", b"[2e0]") + b"}", 8),
     "minus 0": file(b'{"a":{"dtype":"F32","shape":[-0],"data_offsets":[0,0]}}', 0),
-    "a huge size": file({"a": {**T, "shape": [2**64]}}, 8), "an offset below 0": file({"a": {**T, "data_offsets": [-8, 0]}}, 8),
+    "a huge size": file({"a": {**T, "shape": [2**64]}}, 8),
+    "an offset below 0": file({"a": {**T, "data_offsets": [-8, 0]}}, 8),
     "another size": file({"a": {**T, "shape": [3]}}, 8), "backwards": file({"a": {**T, "data_offsets": [8, 0]}}, 8),
     "too few bytes": file({"a": T}, 7), "too many bytes": file({"a": T}, 9),
     "a gap": file({"a": T, "b": {**T, "data_offsets": [9, 17]}}, 17),
@@ -86,7 +87,8 @@ FILES = {
     "a letter in two": file(b'{"\\ud83d\\ude00: \\"1.5\\"":' + WHOLE + b"}", 8),
     "no UTF-8": file(b'{"\xff":' + WHOLE + b"}", 8), "a list": file(b"[1]", 0), "a number": file(b"1", 0),
     "null": file(b"null", 0), "no JSON": file(b'{"a"', 0),
-    "7 bytes": b"1234567", "no header": bytes(8), "a header longer than the file": (9).to_bytes(8, "little") + b"{}      ", "nothing": b"",
+    "7 bytes": b"1234567", "no header": bytes(8),
+    "a header longer than the file": (9).to_bytes(8, "little") + b"{}      ", "nothing": b"",
 }
 if __name__ == "__main__":
     out = {

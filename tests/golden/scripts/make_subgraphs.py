@@ -45,7 +45,8 @@ def main():
     # these
     floats = helper.make_tensor_type_proto(FLOAT, ["N", 2])
     xs = helper.make_value_info("xs", helper.make_sequence_type_proto(floats))
-    turned = helper.make_value_info("turned", helper.make_sequence_type_proto(helper.make_tensor_type_proto(FLOAT, None)))
+    any_floats = helper.make_tensor_type_proto(FLOAT, None)
+    turned = helper.make_value_info("turned", helper.make_sequence_type_proto(any_floats))
     bias = helper.make_value_info("bias", helper.make_optional_type_proto(helper.make_tensor_type_proto(FLOAT, [2])))
     there = helper.make_graph([helper.make_node("OptionalGetElement", ["bias"], ["b"])], "there", [],
                               [info("b", FLOAT, [2])])
@@ -87,7 +88,9 @@ def main():
         [helper.make_node("Cast", ["i"], ["digits"], to=TensorProto.STRING),
          helper.make_node("SequenceInsert", ["list", "digits"], ["list_next"]),
          helper.make_node("Add", ["i", "one"], ["next"]), helper.make_node("Less", ["next", "n"], ["again"])],
-        "body", [info("i", INT, []), info("go", BOOL, []), helper.make_tensor_sequence_value_info("list", TensorProto.STRING, [])],
+        "body",
+        [info("i", INT, []), info("go", BOOL, []),
+         helper.make_tensor_sequence_value_info("list", TensorProto.STRING, [])],
         [info("again", BOOL, []), helper.make_tensor_sequence_value_info("list_next", TensorProto.STRING, [])])
     nodes = [helper.make_node("SequenceEmpty", [], ["none"], dtype=TensorProto.STRING),
              helper.make_node("Loop", ["", "yes", "none"], ["all"], name="tell", body=body),

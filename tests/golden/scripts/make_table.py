@@ -90,4 +90,5 @@ def case(text, options):
     return {"csv": base64.b64encode(raw).decode(), **encoded(frame), "price": frame["price"].tolist()}
 
 
-(Path(__file__).resolve().parents[1] / "data/table.json").write_text(json.dumps({name: case(*one) for name, one in CASES.items()}) + "\n")
+cases = {name: case(*one) for name, one in CASES.items()}
+(Path(__file__).resolve().parents[1] / "data/table.json").write_text(json.dumps(cases) + "\n")

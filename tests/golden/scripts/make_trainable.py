@@ -91,7 +91,8 @@ def main():
                       torch=dict(losses64=losses, changes64=changes))
         (HERE / "trainable" / f"{name}.json").write_text(json.dumps(record, indent=1) + "\n")
         print(f"{name}: {losses[0]:.6f} → {losses[-1]:.6f}")
-    gradients = {name: dict(train=input_gradient(name, True), eval=input_gradient(name, False)) for name in ("conv1d", "cnn_bn")}
+    gradients = {name: dict(train=input_gradient(name, True), eval=input_gradient(name, False))
+                 for name in ("conv1d", "cnn_bn")}
     (HERE / "trainable" / "input_gradients.json").write_text(json.dumps(gradients, indent=1) + "\n")
 
 

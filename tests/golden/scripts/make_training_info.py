@@ -328,7 +328,8 @@ def cases():
             model, data = onnx.load(f'{folder}/model.onnx'), f'{folder}/test_data_set_0'
             if folder.endswith('test_adam_multiple'):  # its numbers are of an epsilon that its node forgot
                 model.graph.node[0].attribute.append(helper.make_attribute('epsilon', 1e-2))
-            found.append({'name': os.path.basename(folder), 'model': base64.b64encode(model.SerializeToString()).decode(),
+            found.append({'name': os.path.basename(folder),
+                          'model': base64.b64encode(model.SerializeToString()).decode(),
                           'inputs': [case_tensor(p) for p in sorted(glob.glob(f'{data}/input_*.pb'))],
                           'outputs': [case_tensor(p) for p in sorted(glob.glob(f'{data}/output_*.pb'))]})
     return found

@@ -173,7 +173,8 @@ def train(run):
     start = {name: value.detach().clone() for name, value in net.state_dict().items()}
     optimizer, losses, rates = make_optimizer(run["optimizer"], groups_of(run, net)), [], []
     schedule = schedule_of(run, optimizer)
-    average = swa_utils.AveragedModel(net, multi_avg_fn=swa_utils.get_ema_multi_avg_fn(run["ema"]["decay"])) if "ema" in run else None
+    average = (swa_utils.AveragedModel(net, multi_avg_fn=swa_utils.get_ema_multi_avg_fn(run["ema"]["decay"]))
+               if "ema" in run else None)
     clip = run["optimizer"].get("clipGradValue")
     for step in range(STEPS):
         optimizer.zero_grad()

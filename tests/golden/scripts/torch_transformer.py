@@ -77,7 +77,8 @@ def padding(mask, keys, low):
 
 
 def multi_head_attention(x, a):
-    parts = [t if given(x, 3) is None or t.dim() == 4 else t + b for t, b in zip(x[:3], x[3].split([t.shape[-1] for t in x[:3]]) if given(x, 3) is not None else x[:3])]
+    biases = x[3].split([t.shape[-1] for t in x[:3]]) if given(x, 3) is not None else x[:3]
+    parts = [t if given(x, 3) is None or t.dim() == 4 else t + b for t, b in zip(x[:3], biases)]
     q, k, v = (heads(t, a["num_heads"]) if t.dim() == 3 else t for t in parts)
     before = 0
     if given(x, 6) is not None:
@@ -141,7 +142,8 @@ def group_query_attention(x, a):
     room = (before + q.shape[2] - 1 - x[5].long() if before else torch.zeros_like(x[5].long()))[:, None]
     if a.get("do_rotary", 0):
         places = torch.arange(before, before + q.shape[2])[None] - room
-        q, k = (rotate(t, x[7][places], x[8][places], 2 * x[7].shape[1], a.get("rotary_interleaved", 0)) for t in (q, k))
+        turned = x[7][places], x[8][places], 2 * x[7].shape[1], a.get("rotary_interleaved", 0)
+        q, k = (rotate(t, *turned) for t in (q, k))
     if before:
         k, v = torch.cat([x[3], k], 2), torch.cat([x[4], v], 2)
     hidden = later(q, k, before)
@@ -178,7 +180,8 @@ def embed_layer_norm(x, a):
 def activation(y, a, numbers):
     kinds = {"Relu": torch.relu, "Tanh": torch.tanh, "Sigmoid": torch.sigmoid,
              "LeakyRelu": lambda y: F.leaky_relu(y, numbers[0]),
-             "Clip": lambda y: y.clamp(*numbers[:2]), "HardSigmoid": lambda y: (numbers[0] * y + numbers[1]).clamp(0, 1)}
+             "Clip": lambda y: y.clamp(*numbers[:2]),
+             "HardSigmoid": lambda y: (numbers[0] * y + numbers[1]).clamp(0, 1)}
     return [kinds[a["activation"]](y)]
 
 

@@ -1,4 +1,6 @@
-// Writes the networks of layers.json into a folder, for check_layers.py: node tests/golden/scripts/write_layers.js FOLDER
+// Writes the networks of layers.json into a folder, for check_layers.py:
+//
+//   node tests/golden/scripts/write_layers.js FOLDER
 
 import { writeFileSync } from 'node:fs';
 import path from 'node:path';

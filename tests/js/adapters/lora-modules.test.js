@@ -89,7 +89,7 @@ for (const [name, how] of [
   ['cross', 'readme'],
   ['cross', 'script_train'],
 ])
-  test(`${name}, ${how}: PEFT's folder of MultiheadAttention is loaded, trains and is written as PEFT does`, async () => {
+  test(`${name}, ${how}: PEFT's folder of MultiheadAttention loads, trains and is written as PEFT does`, async () => {
     const first = folderOf(name, 'first');
     const config = configOf(first);
     // PEFT 0.21.2 adds what out_proj's adapter gives twice

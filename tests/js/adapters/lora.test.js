@@ -412,7 +412,7 @@ test('safetensors: hostile files are refused in a sentence', () => {
     );
 });
 
-test('a step with adapters takes half of the memory of a full step, as cheap values are computed again to the bit', async () => {
+test('a step with adapters takes half the memory of a full one; cheap values are made again to the bit', async () => {
   const size = { width: 256, blocks: 4, tokens: 128 };
   const adapted = gpt(4, { ...size, rank: 8 });
   const adapters = ['*.lora_A.weight', '*.lora_B.weight'];

@@ -54,7 +54,7 @@ test('there is one at first; another begins as the first did, and has moments of
 });
 
 for (const more of [{}, { r: 2, dropout: 0.2, modulesToSave: ['fc3'] }])
-  test(`one that trains while others answer has the bits of one that trains alone: ${JSON.stringify(more)}`, async () => {
+  test(`one that trains while others answer has the bits of one alone: ${JSON.stringify(more)}`, async () => {
     const apart = await fresh(more);
     const wanted = [await steps(apart, mine, 8), await answer(apart)];
     const session = await fresh(more);

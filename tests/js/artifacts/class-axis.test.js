@@ -63,7 +63,7 @@ test('logits (N, T, C) of a language model train as PyTorch trains them, without
   await session.release();
 });
 
-test('a product with a weight puts the classes last, whatever follows that leaves the axes where they are', async () => {
+test('a product with a weight puts the classes last, whatever follows and leaves the axes in place', async () => {
   const last = { dims: [2, 3], axis: -1, classes: 4 };
   assert.deepEqual(await labelsFor([['MatMul', ['x', 'w'], 'y']]), last);
   assert.deepEqual(

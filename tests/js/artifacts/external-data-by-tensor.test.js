@@ -1,6 +1,6 @@
 /**
- * External data that is read a tensor at a time: artifacts are to the byte those of the whole file, wherever it lies. What
- * of it is not needed is not read. And the plan that is made without it.
+ * External data that is read a tensor at a time: artifacts are to the byte those of the whole file, wherever it lies.
+ * The part that is not needed is not read. And the plan that is made without it.
  */
 
 import assert from 'node:assert/strict';
@@ -176,7 +176,7 @@ test('a session and a model for inference take them too', async () => {
   for (const source of Object.values(SOURCES)) assert.deepEqual(await run(await source()), want);
 });
 
-test('only what lies in the model is read, what shapes follow from first; and none of the weights for parametersOf', async () => {
+test('only what lies in the model is read, shapes first; and none of the weights for parametersOf', async () => {
   const spaced = fileOf();
   const [table, shape, ...rest] = spaced.places;
   const small = modelOf([table, shape, ...rest]);

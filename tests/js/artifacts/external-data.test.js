@@ -232,7 +232,10 @@ for (const [what, entries, sentence, more] of [
   [
     'another location',
     { location: 'v.bin' },
-    /^initializer 'w' keeps its data in 'v.bin': give the bytes of that file in externalData, which has 'w.bin'; if it lies there: externalData: { 'v.bin': 'v.bin' }$/,
+    new RegExp(
+      "^initializer 'w' keeps its data in 'v.bin': give the bytes of that file in externalData, which has 'w.bin'; " +
+        "if it lies there: externalData: { 'v.bin': 'v.bin' }$",
+    ),
   ],
   ['no text', { location: '' }, /in '': give the bytes of that file in externalData/],
   ['an absolute path', { location: SELF }, /: give the bytes of that file in externalData/],

@@ -250,7 +250,7 @@ test('version 1 differs from version 2 in its number and checksum alone', async 
   assert.deepEqual(withoutSum(withVersion(2, one)), withoutSum(two));
 });
 
-test('ours has a checksum beside what ONNX Runtime reads: a bit that turned is told here, and one that another wrote anew is read', async () => {
+test('our checksum, which ONNX Runtime ignores, tells a turned bit; what another wrote anew is read', async () => {
   const [{ name }] = session.parameters;
   const whole = await session.saveCheckpoint({ format: 'ort' });
   // that ONNX Runtime would keep, and change the rest

@@ -177,7 +177,7 @@ for (const kind of ['int8', 'int4', 'float16'])
     await assert.rejects(session.setTrainable([table]), (error) => error.code === 'invalid-argument');
   });
 
-test('what some other operator reads, or trains, stays as it is; where nothing is left it is one sentence', async () => {
+test('what another operator reads, or trains, stays as it is; where nothing is left it is one sentence', async () => {
   const read = modelOf(
     [
       node('MatMul', ['x', 'w'], 'h'),

@@ -1,4 +1,4 @@
-/** What trains by default is what a layer learns; what is frozen stays as it is; what an exporter made one is several. */
+/** All that a layer learns trains by default; what is frozen stays as it is; what an exporter made one is several. */
 
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
@@ -126,7 +126,7 @@ test('what is not finite is not trained, whoever asks for it', async () => {
   for (const made of [session, quiet.session]) await made.release();
 });
 
-test('a weight is what a layer reads as one, whatever prepares it; masks, means, tables and single numbers are not', async () => {
+test('a weight is what a layer reads as one, whatever prepares it; masks, means, tables, numbers are not', async () => {
   const bytes = model(
     [
       'Sub x mean → centred',
@@ -207,7 +207,7 @@ test('a weight is what a layer reads as one, whatever prepares it; masks, means,
   await all.session.release();
 });
 
-test('of TorchScript, which does not note what is a parameter, names and contents decide, and guesses are told', async () => {
+test('TorchScript does not note what is a parameter: names and contents decide, and guesses are told', async () => {
   const read = (name) =>
     new Uint8Array(readFileSync(new URL(`../../golden/data/cases/${name}/model.onnx`, import.meta.url)));
   const ask = async (name, options) => {
@@ -322,7 +322,7 @@ test('where no parameter is a weight, the error says how to train one all the sa
 
 // ---- what an exporter made one ----
 
-test('each layer of a fresh encoder has its own parameters, under the names of PyTorch; untie: false leaves them one', async () => {
+test('each layer of a fresh encoder has its own parameters, named as by PyTorch; untie: false keeps one', async () => {
   const sizes = JSON.parse(readFileSync(new URL('../../golden/data/encoder.json', import.meta.url), 'utf8'));
   const options = { loss: 'cross-entropy', optimizer: { type: 'sgd', lr: 0.1 } };
   const tied = await open(golden('encoder.onnx'), { ...options, untie: false });
@@ -353,7 +353,7 @@ test('each layer of a fresh encoder has its own parameters, under the names of P
   for (const { session } of [tied, untied]) await session.release();
 });
 
-test('without a trace a warning says what began equal, and untie: true separates it; a layer called twice stays one', async () => {
+test('without a trace a warning says what began equal, untie: true parts it; a layer called twice is one', async () => {
   const bytes = (second) =>
     model(
       ['MatMul x w1 → a', 'Add a b → c', `MatMul c ${second} → d`, 'Add d b → y'],
@@ -484,7 +484,10 @@ test('who trains convolutions with a BatchNormalization folded into them is told
   assert.equal(dynamo.warnings.length, 1);
   assert.match(
     dynamo.warnings[0],
-    /^the exporter folded BatchNormalization .* '0\.weight' \(weight of Conv '\S+' in '1'\); .*optimize=False of torch.onnx.export after/,
+    new RegExp(
+      "^the exporter folded BatchNormalization .* '0\\.weight' \\(weight of Conv '\\S+' in '1'\\); " +
+        '.*optimize=False of torch.onnx.export after',
+    ),
   );
 
   const plain = await generateArtifacts(golden('resnet_training.onnx'), { ...THREADED, loss: 'cross-entropy' });
@@ -520,7 +523,7 @@ test('Dropout drops nothing where weights come before it of which none trains', 
   assert.deepEqual(await losses(['w1', 'w2'], ['w*']), { count: 4, isEval: false });
 });
 
-test('noise of the shape of an activation, as of a variational autoencoder, trains: nothing flows towards the shape', async () => {
+test('noise of the shape of an activation, as in an autoencoder, trains: nothing flows towards the shape', async () => {
   const lines = ['MatMul x w → mu', 'RandomNormalLike mu → e', 'Mul e s → noise', 'Add mu noise → y'];
   const weights = { w: units(1, 3, 2), s: float([2], [0.5, 2]) };
   const bytes = model(lines, weights, [value('x', 'float32', 4, 3)], value('y', 'float32', 4, 2));
@@ -557,7 +560,7 @@ test('what PyTorch notes of its state decides what trains: learned positions do,
   await plain.session.release();
 });
 
-test('a BatchNormalization that was folded into a Gemm is told, and what the exporter made up itself is not', async () => {
+test('a BatchNormalization that was folded into a Gemm is told, what the exporter itself made up is not', async () => {
   const rule = message([1, 'pkg.onnxscript.rewriter.rule_name'], [2, 'FuseBatchNormIntoGemm']);
   const gemm = new Uint8Array([...node('Gemm', ['x', 'fc.weight'], 'h'), ...message([9, rule])]);
   const bytes = modelProto({
@@ -574,6 +577,9 @@ test('a BatchNormalization that was folded into a Gemm is told, and what the exp
   assert.equal(warnings.length, 1);
   assert.match(
     warnings[0],
-    /^the exporter folded BatchNormalization .* 'fc\.weight' \(weight of Gemm .*optimize=False of torch.onnx.export after/,
+    new RegExp(
+      "^the exporter folded BatchNormalization .* 'fc\\.weight' \\(weight of Gemm " +
+        '.*optimize=False of torch.onnx.export after',
+    ),
   );
 });

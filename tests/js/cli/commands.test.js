@@ -90,7 +90,10 @@ test("a model's files of external data are named, and found relative to it", asy
   assert.deepEqual([without.code, without.stdout], [1, '']);
   assert.match(
     without.stderr,
-    /^trainlet: initializer 'fc1.weight' keeps its data in 'one_file.onnx.data': give the bytes of that file in externalData, which has nothing; .+\n$/,
+    new RegExp(
+      "^trainlet: initializer 'fc1.weight' keeps its data in 'one_file.onnx.data': " +
+        'give the bytes of that file in externalData, which has nothing; .+\\n$',
+    ),
   );
   const found = await run('inspect', model);
   assert.deepEqual([found.code, found.stderr], [0, '']);
@@ -149,7 +152,7 @@ test('inspect tells of each parameter who reads it as what, and whether it train
   assert.deepEqual([await inFolder(), typeof apart], [apart, 'string']);
 });
 
-test('inspect --graph shows what runs: rewritten or not, for inference or training, with lives and offsets', async () => {
+test('inspect --graph shows what runs: rewritten or not, for inference or training; lives and offsets', async () => {
   const graph = async (/** @type {string[]} */ ...args) => {
     const { code, stdout, stderr } = await run('inspect', MODEL, '--graph', ...args);
     assert.deepEqual([code, stderr], [0, '']);

@@ -1,4 +1,4 @@
-/** `--constant`: inputs that are always the same, in the types that the model declares, in every command that reads one. */
+/** `--constant`: inputs that are always the same, in the model's types, in every command that reads a model. */
 
 import assert from 'node:assert/strict';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';

@@ -285,7 +285,7 @@ test('a folder of pictures trains: each folder in it is a class', async () => {
   );
 });
 
-test('pictures have the layout, channels and numbers that the input and the options say; they are turned upright', async () => {
+test('pictures have the layout, channels and numbers that input and options say; they stand upright', async () => {
   const one = path.join(folder, 'one');
   await mkdir(path.join(one, 'a'), { recursive: true });
   const left = plain(16, 32, 0, 0, 255);
@@ -424,7 +424,7 @@ const REFUSED_HEADERS = [
   `{'descr': '<f4', 'fortran_order': False, 'shape': (1, 6), }${' '.repeat(10_000)}`,
 ];
 
-test('the header of a .npy is parsed: what NumPy refuses is refused, and Fortran order is seen however it is written', async () => {
+test('the header of a .npy is parsed: what NumPy refuses is refused, Fortran order seen however written', async () => {
   const load = async (header, version) => read(`x=${await write('a.npy', npy(header, undefined, version))}`, [X]);
   for (const header of [PLAIN, '{"shape":(1,6),"descr":"<f4","fortran_order":False}'])
     assert.deepEqual((await load(header)).labels.x.dims, [1, 6]);

@@ -51,7 +51,8 @@ test('a wrong value is a sentence of ours, names the help that tells more, and e
     [train('--force=3'), "--force takes no value, not '3'"],
     [
       ['train', trained(), '--data', 'images'],
-      "--data must be mnist, a folder of pictures, a file .npz, .csv or .jsonl, or a file .npy for each of input, labels, not 'images'",
+      '--data must be mnist, a folder of pictures, a file .npz, .csv or .jsonl, ' +
+        "or a file .npy for each of input, labels, not 'images'",
     ],
     [
       ['train', MODEL, '--data', 'mnist'],

@@ -19,7 +19,12 @@ after(() => rm(folder, { recursive: true }));
 /** @param {string[]} args */
 const made = (...args) => runIn(folder, 'new', ...args);
 
-/** Learns one batch of examples by heart. @param {Uint8Array} network @param {number[]} dims @param {number} [tokens] */
+/**
+ * Learns one batch of examples by heart.
+ * @param {Uint8Array} network
+ * @param {number[]} dims
+ * @param {number} [tokens]
+ */
 async function lossesOf(network, dims, tokens) {
   const artifacts = await generateArtifacts(network, {
     loss: 'cross-entropy',

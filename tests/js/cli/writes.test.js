@@ -235,8 +235,10 @@ for (const [signal, exitCode] of /** @type {const} */ ([
   );
 }
 
+const INTERRUPT = JSON.stringify(new URL('../../../js/cli/interrupt.js', import.meta.url).href);
+
 /** A process with work that never listens to its signal. */
-const DEAF = `import { listen, stoppable } from ${JSON.stringify(new URL('../../../js/cli/interrupt.js', import.meta.url).href)};
+const DEAF = `import { listen, stoppable } from ${INTERRUPT};
 listen();
 await stoppable((signal) => new Promise(() => {
   signal.addEventListener('abort', () => console.log('asked'));
@@ -286,7 +288,8 @@ test(
     assert.match(
       second.stderr,
       new RegExp(
-        `^trainlet: process ${child.pid} of ${hostname()} is training in \\S+; if that has ended, remove \\S+checkpoint\\.lock or give --force\\n$`,
+        `^trainlet: process ${child.pid} of ${hostname()} is training in \\S+; ` +
+          'if that has ended, remove \\S+checkpoint\\.lock or give --force\\n$',
       ),
     );
     child.kill('SIGKILL');

@@ -214,7 +214,7 @@ before(async () => {
 });
 after(() => rm(folder, { recursive: true }));
 
-test('a fit is the same for the same seed, another without augmentation or with another seed; data stay as they are', async () => {
+test('one seed, one fit; another without augmentation or with another seed; data stay as they are', async () => {
   const [before, x] = [data.inputs.x.data.slice(), data.inputs.x.data];
   const first = await trained((session) => session.fit(data, OPTIONS), artifacts);
   assert.deepEqual(x, before);

@@ -23,7 +23,9 @@ const create = (wasmUrl) => InferenceSession.create(new Uint8Array([8]), { worke
 test("an index.html in the engine's place is named, not the browser blamed", async () => {
   await assert.rejects(create(`${origin}/trainlet.wasm`), {
     code: 'source-unreadable',
-    message: `the engine could not be loaded from ${origin}/trainlet.wasm: a page of HTML came: is the file on the server?`,
+    message:
+      `the engine could not be loaded from ${origin}/trainlet.wasm: ` +
+      'a page of HTML came: is the file on the server?',
   });
 });
 

@@ -1,6 +1,4 @@
-/**
- * core.js and engine.js over a made-up wasm instance: texts, growth of memory, errors, and what is left of a session after a trap.
- */
+/** core.js and engine.js over a made-up wasm instance: texts, growth of memory, errors, sessions after a trap. */
 
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';

@@ -71,7 +71,7 @@ test('an engine asks nothing else of its surroundings', async () => {
 });
 
 for (const accumulate of [1, 3]) {
-  test(`a step stopped at any moment leaves the bits of the next as they were (${accumulate} batches to a step)`, async () => {
+  test(`a step stopped at any moment leaves the next its bits (${accumulate} batches to a step)`, async () => {
     const plain = await coreOf(random),
       stopped = await coreOf(random);
     const step = ({ core, feeds }, i) => core.step({ feeds: feeds(i), optimize: (i + 1) % accumulate === 0 }).loss;

@@ -147,10 +147,11 @@ const SPIDERMONKEY = `
     return { exports: { ...exports, abi_spidermonkey: () => { asked++; exports.abi_spidermonkey(); } } };
   };
   const trainlet = await import('../../../js/index.js');
-  const bits = await bitsOf(trainlet, JSON.parse(readFileSync('../../golden/data/w2.json')), readFileSync('../../golden/data/w2.onnx'), { threads: 1, worker: false, reproducible: true });
+  const bits = await bitsOf(trainlet, JSON.parse(readFileSync('../../golden/data/w2.json')), \
+readFileSync('../../golden/data/w2.onnx'), { threads: 1, worker: false, reproducible: true });
   console.log(JSON.stringify({ asked: asked > 0, bits }));`;
 
-test("tiles for Firefox's compiler are asked for where its class is, and there alone; the bits are the same", async () => {
+test("tiles for Firefox's compiler are asked for where its class is, and only there; same bits", async () => {
   const bits = { losses: losses.w2.map(Math.fround), hash: hashes.w2 };
   assert.deepEqual(JSON.parse(await runInNode(SPIDERMONKEY)), { asked: false, bits });
   assert.deepEqual(JSON.parse(await runInNode(`globalThis.InternalError = class extends Error {};${SPIDERMONKEY}`)), {

@@ -26,20 +26,24 @@ const PROGRAM = `
 
   /** What all of the promises became; null for one that is still open after a minute. */
   const settled = (promises) => Promise.all(promises.map((promise) => Promise.race([
-    promise.then(() => 'done', (error) => (error.name === 'TrainletError' ? error.code : String(error))), new Promise((resolve) => { setTimeout(resolve, 60_000, null).unref(); })])));
+    promise.then(() => 'done', (error) => (error.name === 'TrainletError' ? error.code : String(error))), \
+new Promise((resolve) => { setTimeout(resolve, 60_000, null).unref(); })])));
 
   async function live(i) {
     workers = [];
     const stop = new AbortController();
     const options = { signal: stop.signal };
-    const end = [() => workers[0]?.terminate(), () => workers[draw(workers.length)]?.terminate(), () => stop.abort(), (s) => s?.release(),
+    const end = [() => workers[0]?.terminate(), () => workers[draw(workers.length)]?.terminate(), \
+() => stop.abort(), (s) => s?.release(),
       (s) => s?.release(options), () => { stop.abort(); workers[0]?.terminate(); }][i % 6];
-    const creating = TrainingSession.create(artifacts, { threads: 1 + draw(3), worker: i % 4 !== 3, ...(draw(2) && options) });
+    const creating = TrainingSession.create(artifacts, { threads: 1 + draw(3), worker: i % 4 !== 3, \
+...(draw(2) && options) });
     if (draw(3) === 0) setTimeout(end, draw(120));
     const [created] = await settled([creating]);
     if (created !== 'done') return [created];
     const session = await creating;
-    const calls = [session.step(feeds, options), session.step(feeds), session.predict(slowInput(64), options), session.fit(data, { batchSize: 64, ...options }),
+    const calls = [session.step(feeds, options), session.step(feeds), session.predict(slowInput(64), options), \
+session.fit(data, { batchSize: 64, ...options }),
       session.evaluate(data, options), session.saveCheckpoint(), session.runOptimizerStep(options)];
     const before = settled(calls); // from here on: the end may come at any moment
     await pause(draw(600));

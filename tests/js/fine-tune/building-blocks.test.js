@@ -239,8 +239,8 @@ for (const [name, run] of Object.entries(runs).filter(([name]) => /^(groups|anch
     });
   });
 
-for (const run of [runs.groups, runs.anchor_adamw])
-  test(`${run.groups[0].anchor ? 'anchors' : 'parameter groups'}: saved, resumed to the bit, forgotten, in compact files`, async (t) => {
+for (const [what, run] of Object.entries({ 'parameter groups': runs.groups, anchors: runs.anchor_adamw }))
+  test(`${what}: saved, resumed to the bit, forgotten, in compact files`, async (t) => {
     const artifacts = await make(run);
     const whole = await create(t, artifacts);
     await whole.setParameterGroups(run.groups);
@@ -263,7 +263,7 @@ for (const run of [runs.groups, runs.anchor_adamw])
     assert.equal(version(await never.saveCheckpoint()), 1);
   });
 
-test('anchors: the base stays what it was when the anchor was set, also through setTrainable and other strengths', async (t) => {
+test('anchors: the base stays as it was when they were set, also with setTrainable and other strengths', async (t) => {
   const run = runs.anchor;
   const session = await create(t, await make(run));
   const base = await valuesOf(session);

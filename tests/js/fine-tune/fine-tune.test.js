@@ -1,4 +1,4 @@
-// fineTune: a person's few examples on a pretrained model, judged on real digits; what is worse than before is not taken.
+// fineTune: a person's few examples on a pretrained model, judged on real digits; nothing worse than before is taken.
 
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';

@@ -228,7 +228,8 @@ test('the last save waits for no time to pass, and what it could not save is an 
   await assert.rejects(saver.saveLast(at(7, 2), false), {
     code: 'quota-exceeded',
     message:
-      "checkpoint 'run': the 7 steps since step 0, up to epoch 2, are not saved, only in the session: the storage is full",
+      "checkpoint 'run': the 7 steps since step 0, up to epoch 2, are not saved, only in the session: " +
+      'the storage is full',
   });
   assert.deepEqual([told.length, told[1].retryMs, 'retryMs' in told[1]], [2, undefined, true]);
   await saver.saveLast(at(7, 2), true);

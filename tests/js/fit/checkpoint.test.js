@@ -68,7 +68,7 @@ function storeThatFails(
   return store;
 }
 
-test('a save that fails is told, training goes on, and the next one comes after a while, not at each step', async () => {
+test('a save that fails is told, training goes on, the next one comes after a while, not at each step', async () => {
   const store = storeThatFails(Infinity);
   const events = [];
   const failing = train({
@@ -232,7 +232,7 @@ test('a checkpoint without a store, a name or an interval is refused before anyt
   assert.equal(store.tried, 0);
 });
 
-test('what cannot be saved at any time ends the fit: a name that the store refuses, parameters that are not finite', async () => {
+test('what can never be saved ends the fit: a name that the store refuses, parameters not finite', async () => {
   const wrong = {
     save: async () => {
       throw new TrainletError('invalid-argument', 'a name must not be empty');

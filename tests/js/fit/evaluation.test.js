@@ -64,7 +64,7 @@ for (const [what, loss] of [
   ['a sum', { reduction: 'sum' }],
   ['a sum by class weights, labels ignored', { reduction: 'sum', weights: WEIGHTS, ignoreIndex: -100 }],
 ]) {
-  test(`loss, accuracy and perplexity are those of all examples at once, whatever the batch size: ${what}`, async () => {
+  test(`loss, accuracy and perplexity are those of all examples, whatever the batch size: ${what}`, async () => {
     const session = await sessionWith(loss);
     const labels = labelsWith(loss.ignoreIndex ?? 0);
     const wanted = await reference(session, labels, loss);
@@ -124,7 +124,7 @@ function modelWithLoss(loss, ...attributes) {
 }
 
 for (const loss of ['NegativeLogLikelihoodLoss', 'SoftmaxCrossEntropyLoss']) {
-  test(`a model's own loss counts labels by the weights of their classes, and refuses those that are no class: ${loss}`, async () => {
+  test(`a model's own loss weighs labels by their classes, and refuses those of no class: ${loss}`, async () => {
     const model = modelWithLoss(loss, attribute('ignore_index', -100));
     const session = await TrainingSession.create(
       await generateArtifacts(model, { loss: 'none', ...THREADED }),
@@ -163,7 +163,7 @@ for (const loss of ['NegativeLogLikelihoodLoss', 'SoftmaxCrossEntropyLoss']) {
   });
 }
 
-test('of several losses each is the mean of what it has counted, whatever the batch size, also of a fit cut short', async () => {
+test('each of several losses is the mean of what it counted, for any batch size, also in a fit cut short', async () => {
   const parts = [
     { type: 'cross-entropy', ignoreIndex: -100, weights: WEIGHTS },
     { type: 'mse', label: 'height', reduction: 'sum', weight: 0.25 },
@@ -259,7 +259,7 @@ for (const [stray, words] of [
   });
 }
 
-test('a label that is no class drops the gradients that were being added up, and the next step is as without it', async () => {
+test('a label that is no class drops the gradients added up so far; the next step is as without it', async () => {
   const [one, two] = [await sessionWith({}), await sessionWith({})];
   const feeds = { input, labels: clusters(N, 4).labels.labels };
   await one.runTrainStep(feeds);
@@ -333,7 +333,10 @@ test('labels of other integer types, whole floats, columns and one-hot rows are 
   await assert.rejects(
     loss(new Tensor('float32', hot, [N, CLASSES])),
     refused(
-      /'labels' wants class indices, int64 \[.*\]; float32 \[37, 5\] came, which is not one-hot in row 7: give the index/,
+      new RegExp(
+        "'labels' wants class indices, int64 \\[.*\\]; float32 \\[37, 5\\] came, " +
+          'which is not one-hot in row 7: give the index',
+      ),
     ),
   );
   const half = Float32Array.from(indices);

@@ -76,7 +76,7 @@ for (const [what, options, data] of [
   });
 }
 
-test('what is saved at any moment of a fit goes on to the same bits: after a batch, before the validation, in it, after it', async () => {
+test('a fit saved at any moment goes on to the same bits: after a batch, before, in and after validation', async () => {
   const options = { epochs: 4, seed: 3, accumulate: 2, ...STOPPING, schedule: { type: 'linear', lr: 3 } };
   const whole = await train(options);
   const saved = [];
@@ -103,7 +103,7 @@ test('what is saved at any moment of a fit goes on to the same bits: after a bat
   }
 });
 
-test('a fit that goes on with other options has the best of before where the monitor is the same, and its parameters where they are wanted', async () => {
+test('a fit with other options keeps the best of the same monitor, and its parameters if they are wanted', async () => {
   const cut = async (earlyStopping) => {
     const { engine } = await train({ epochs: 9, seed: 1, validation: examples(2), earlyStopping, maxSteps: 6 });
     assert.equal(engine.fitPosition.saved.best?.epoch, earlyStopping && 1);
@@ -211,7 +211,7 @@ test('other data of the same length begin anew, which is told, unless resume is 
   }
 });
 
-test('a fit that was killed behind its last save is not repeated with resume: true, and else trains again', async () => {
+test('a fit killed behind its last save is not repeated with resume: true, and else trains again', async () => {
   const saves = [];
   const save = async (_name, bytes, meta) => saves.push({ bytes, meta });
   const options = { epochs: 2, seed: 1, checkpoint: { store: { save }, name: 'run' } };

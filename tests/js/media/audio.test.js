@@ -92,7 +92,7 @@ for (const [nFft, nMels, fMin, fMax] of [
   [400, 24, 60, 7600],
   [100, 40, 20, 4000],
 ])
-  test(`mel of ${nFft} and ${nMels} with melScale onnx: STFT and MelWeightMatrix here and in ONNX Runtime`, async () => {
+  test(`mel of ${nFft} and ${nMels} with melScale onnx: STFT, MelWeightMatrix here and in ONNX Runtime`, async () => {
     const [count, rate, mel] = [1000, 16000, { nFft, hopLength: 90, nMels, fMin, fMax }];
     const data = sound(count, rate);
     const came = await Tensor.fromAudio(data, { sampleRate: rate, mel: { ...mel, melScale: 'onnx', center: false } });

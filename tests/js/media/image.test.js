@@ -1,6 +1,4 @@
-/**
- * Tensors of pictures: the numbers of Pillow and torchvision (tests/golden/scripts/make_images.py), and what is refused.
- */
+/** Tensors of pictures: the numbers of Pillow and torchvision (tests/golden/scripts/make_images.py), and refusals. */
 
 import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
@@ -74,7 +72,8 @@ test('what is transparent shows the background: white, or what is said', async (
 
 test('a wide picture keeps its proportions: what sticks out is cut off on both sides', async () => {
   const data = new Uint8ClampedArray(4 * 30 * 10).fill(255);
-  for (let y = 0; y < 10; y++) data.fill(0, 4 * (y * 30 + 10), 4 * (y * 30 + 20)); // black and transparent in the middle
+  // black and transparent in the middle
+  for (let y = 0; y < 10; y++) data.fill(0, 4 * (y * 30 + 10), 4 * (y * 30 + 20));
   for (let i = 3; i < data.length; i += 4) data[i] = 255;
   const source = { data, width: 30, height: 10 };
   const middle = await Tensor.fromImage(source, { size: [10, 10] });

@@ -126,7 +126,7 @@ for (const threads of [1, 2])
     await run.session.release();
   });
 
-test('the weights of a large model exist once when it is loaded, and a training session holds no more than its state', async () => {
+test('a loaded large model has its weights once, and a training session holds no more than its state', async () => {
   const model = mlp(1, [2200, 2200, 10]).onnx();
   const times = async (/** @type {() => Promise<any>} */ action) => {
     const { result, memories } = await memoriesMadeBy(action);

@@ -171,7 +171,8 @@ for (const [title, model] of Object.entries(MODELS)) {
         if (!(Math.abs(slopes.at(-1) - 1) < 0.05)) off.push(`${name}: ${slopes.map((slope) => slope.toFixed(2))}`);
       }
       t.diagnostic(
-        `${steep.length} of ${Object.keys(before).length} parameters are steep enough; unlike what the gradient says: ${off.join('; ') || 'none'}`,
+        `${steep.length} of ${Object.keys(before).length} parameters are steep enough; ` +
+          `unlike what the gradient says: ${off.join('; ') || 'none'}`,
       );
       assert.ok(steep.length > 0.8 * Object.keys(before).length);
       assert.ok(

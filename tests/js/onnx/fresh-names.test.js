@@ -22,7 +22,9 @@ function madeNames(model, { trainModel, evalModel }) {
   return [...new Set([...namesOf(trainModel), ...namesOf(evalModel)])].filter((name) => !own.has(name));
 }
 
-/** Other names for the model's values: the last get those that are made first, so that they are met before they exist. */
+/**
+ * Other names for the model's values: the last get those that are made first, so that they are met before they exist.
+ */
 function renaming(model, made, kept = []) {
   const names = namesOf(model)
     .filter((name) => !kept.includes(name))

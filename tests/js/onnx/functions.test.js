@@ -217,7 +217,7 @@ for (const [what, [sentence, bytes]] of Object.entries(refused)) {
   });
 }
 
-test("a default takes the place of an attribute that the caller leaves out, and an attribute nobody gives is the operator's own default", async () => {
+test("an attribute that the caller leaves out has its default, and one nobody gives the operator's own", async () => {
   const body = (ref) => [
     call('LeakyRelu', ['a'], ['b'], '', [attributeProto({ name: 'alpha', type: 1, refAttrName: ref })]),
   ];

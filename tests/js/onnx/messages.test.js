@@ -65,7 +65,10 @@ const after = (op, inputs, name, module, weights = [], ...attributes) =>
     info(name, FLOAT, ['batch', 3]),
   );
 
-/** What is asked, and what its message says of where. @type {[string, Uint8Array, import('../../../js/types.js').ArtifactOptions, string][]} */
+/**
+ * A question, and its message's words of the place.
+ * @type {[string, Uint8Array, import('../../../js/types.js').ArtifactOptions, string][]}
+ */
 const REFUSED = [
   ['cross-entropy of a list', sum, { loss: 'cross-entropy' }, `of shape (N, C, …), ${SUM} is (`],
   ['no loss of a list', sum, { loss: 'none' }, `the loss ${SUM} must be one number`],

@@ -85,7 +85,7 @@ const [A, B, C] = [
 const at = (/** @type {number} */ position) => new Tensor('int64', [position], []);
 
 for (const worker of [false, true]) {
-  test(`a sequence of any length is fed as an array and comes back as one, ${worker ? 'through a worker' : 'here'}`, async () => {
+  test(`a sequence of any length is an array, fed and fetched, ${worker ? 'through a worker' : 'here'}`, async () => {
     const session = await InferenceSession.create(LIST, { worker, threads: 1 });
     assert.deepEqual(session.inputs[0], { name: 'xs', type: 'float32', dims: ['N', 2], sequence: true });
     assert.deepEqual(session.outputs, [

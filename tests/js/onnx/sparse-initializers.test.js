@@ -1,4 +1,6 @@
-/** Sparse weights (sparse_initializer) are dense once read; a file whose indices make no sense is refused in a sentence. */
+/**
+ * Sparse weights (sparse_initializer) are dense once read; a file whose indices make no sense is refused in a sentence.
+ */
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';

@@ -1,6 +1,6 @@
 /**
- * 51 usual einsum equations (tests/golden/data/einsum.json) with only the batch, or all dims of their inputs, free: losses
- * of training as in PyTorch.
+ * 51 usual einsum equations (tests/golden/data/einsum.json) with only the batch, or all dims of their inputs, free:
+ * losses of training as in PyTorch.
  */
 
 import assert from 'node:assert/strict';

@@ -1,6 +1,6 @@
 /**
- * Elementwise operators give the bits of float32 arithmetic, and of whole numbers and booleans what JavaScript gives, at
- * every length of a row, for operands that move along it, that stay, and that come again with each row.
+ * Elementwise operators give the bits of float32 arithmetic, and of whole numbers and booleans what JavaScript gives,
+ * at every length of a row, for operands that move along it, that stay, and that come again with each row.
  */
 
 import assert from 'node:assert/strict';

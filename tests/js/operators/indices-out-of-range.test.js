@@ -157,7 +157,7 @@ function modelOf(op, opset, inputs, attributes, fed) {
 }
 
 for (const [op, opset, inputs, attributes, legal, bad, said] of CASES)
-  test(`${op} ${JSON.stringify(attributes)} ${inputs[0]?.type ?? ''}: legal indices run, others are named`, async () => {
+  test(`${op} ${JSON.stringify(attributes)} ${inputs[0]?.type ?? ''}: legal indices run, others named`, async () => {
     const session = await InferenceSession.create(modelOf(op, opset, inputs, attributes, legal), HERE);
     const feed = ({ type, data, dims }) => session.run({ where: new Tensor(type, data, dims) });
     await feed(legal);

@@ -327,7 +327,7 @@ test('a power is rounded once: within 0.51 of the last place of the exact one', 
   assert.ok(worst > 0.4 && worst <= 0.51, `the worst is ${worst}`);
 });
 
-test('a power by quarters, made of square roots, is within 4.5 of the last place, and the same beside any other', async () => {
+test('a power by quarters, by square roots, is within 4.5 of the last place, and the same beside any', async () => {
   const count = 20_000;
   const x = { type: 'float32', dims: [count], data: new Float32Array(count) };
   for (let i = 0; i < count; i++) x.data[i] = 2 ** (60 * batchUnit(1, i) - 30);

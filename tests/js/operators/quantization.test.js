@@ -146,7 +146,7 @@ test('weights of 4 bits are read for DequantizeLinear, and are ints elsewhere', 
   }
 });
 
-test('MatMulNBits is what it is in onnxruntime-web; what comes before it trains, its scales stay, and it is exported as it is', async () => {
+test('MatMulNBits is as in onnxruntime-web; what is before it trains, its scales stay, exports keep it', async () => {
   const b = bytes(7, 6 * 2 * 8),
     scales = units(8, 12, 0.05, 0.1),
     x = { x: floats([4, 3], units(9, 12, -1, 1)) };

@@ -91,12 +91,13 @@ async function lossesOf(session) {
 }
 
 for (const work of SMALL)
-  test(`${work.name}: our losses are those of onnxruntime-web 1.19.2, of our artifacts and of a hand-built graph`, async (t) => {
+  test(`${work.name}: our losses are onnxruntime-web 1.19.2's, by our artifacts and a hand-built graph`, async (t) => {
     const ours = await lossesOf(await trainletContender.open(work, { threads: 1 }));
     const training = lossDifference(await lossesOf(await trainingContender.openIn(ort, work)), ours);
     const graph = lossDifference(await lossesOf(await graphContender.openIn(ort, work)), ours);
     t.diagnostic(
-      `losses ${ours.map((loss) => loss.toFixed(4))}; differences ${training.toExponential(1)}, ${graph.toExponential(1)}`,
+      `losses ${ours.map((loss) => loss.toFixed(4))}; ` +
+        `differences ${training.toExponential(1)}, ${graph.toExponential(1)}`,
     );
     assert.ok(ours[3] < ours[0]);
     assert.ok(training <= 1e-4 && graph <= 1e-4);

@@ -25,7 +25,11 @@ const installed = path.join(folder, 'small');
 const compact = path.join(folder, 'mlp.trainlet');
 after(() => rmSync(folder, { recursive: true }));
 
-/** @param {string} program @param {string[]} args @param {import('node:child_process').ExecFileSyncOptions} [options] */
+/**
+ * @param {string} program
+ * @param {string[]} args
+ * @param {import('node:child_process').ExecFileSyncOptions} [options]
+ */
 const run = (program, args, options) => String(execFileSync(program, args, { encoding: 'utf8', ...options }));
 
 function writeModel() {
@@ -129,7 +133,8 @@ int main(int count, char **arguments) {
   TrainletSession *s = trainlet_session_new();
   trainlet_session_load(s, TRAINLET_COMPACT, file, bytes);
   trainlet_session_ready(s);
-  memset(trainlet_session_feed(s, TRAINLET_TRAIN, "x", 1, 2, (int64_t[]){${BATCH}, ${PIXELS}}), 0, ${BATCH * PIXELS} * 4);
+  memset(trainlet_session_feed(s, TRAINLET_TRAIN, "x", 1, 2, \
+(int64_t[]){${BATCH}, ${PIXELS}}), 0, ${BATCH * PIXELS} * 4);
   memset(trainlet_session_feed(s, TRAINLET_TRAIN, "labels", 7, 1, (int64_t[]){${BATCH}}), 0, ${BATCH} * 8);
   if (trainlet_session_step(s)) return puts(trainlet_session_error(s)->text), 1;
   puts(trainlet_session_json(s));
@@ -137,7 +142,11 @@ int main(int count, char **arguments) {
 }
 `;
 
-/** The example takes what a session of the same build plans, and at most 8 KB. @param {string} example @param {string} from */
+/**
+ * The example takes what a session of the same build plans, and at most 8 KB.
+ * @param {string} example
+ * @param {string} from
+ */
 function checkMemory(example, from) {
   const source = path.join(folder, 'tells.c');
   writeFileSync(source, TELLS);

@@ -63,12 +63,14 @@ import { readFile } from 'node:fs/promises';
 import { CheckpointStore, generateArtifacts, InferenceSession, Tensor, TrainingSession } from 'trainlet';
 const artifacts = await generateArtifacts('model.onnx', { loss: 'cross-entropy', optimizer: 'sgd' });
 const session = await TrainingSession.create(artifacts, ${options});
-const data = { inputs: { input: new Tensor('float32', new Float32Array(160).fill(0.5), [8, 20]) }, labels: { labels: new Tensor('int64', [0, 1, 2, 3, 4, 0, 1, 2]) } };
+const data = { inputs: { input: new Tensor('float32', new Float32Array(160).fill(0.5), [8, 20]) }, \
+labels: { labels: new Tensor('int64', [0, 1, 2, 3, 4, 0, 1, 2]) } };
 const store = await CheckpointStore.open({ directory: 'checkpoints' });
 const { stopped } = await session.fit(data, { batchSize: 8, augment: [{ type: 'scale', by: 0.01 }] });
 const version = await store.save('run', await session.saveCheckpoint());
 const error = await session.step({}).catch((reason) => reason);
-console.log(stopped, version, session instanceof TrainingSession, session instanceof InferenceSession, session.constructor.name, error.code);
+console.log(stopped, version, session instanceof TrainingSession, session instanceof InferenceSession, \
+session.constructor.name, error.code);
 await session.release();
 `;
 

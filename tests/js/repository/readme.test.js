@@ -76,13 +76,21 @@ const SLIPS = {
     '] > 0));',
     '] > 0) + 1);',
     1,
-    /^TrainletError: data set: the labels 'labels' have 2 in row \d+, but the scores have 2 classes, 0 to 1\n(.*\n)*? +at .*example\.mjs:\d+/m,
+    new RegExp(
+      "^TrainletError: data set: the labels 'labels' have 2 in row \\d+, but the scores have 2 classes, 0 to 1\\n" +
+        '(.*\\n)*? +at .*example\\.mjs:\\d+',
+      'm',
+    ),
   ],
   "PyTorch's ignore index": [
     'Number(points',
     'i % 2 ? -100 : Number(points',
     1,
-    /^TrainletError: data set: .* have -100 in row 1, .*make the artifacts with loss: \{ type: 'cross-entropy', ignoreIndex: -100 \}\)$/m,
+    new RegExp(
+      '^TrainletError: data set: .* have -100 in row 1, ' +
+        ".*make the artifacts with loss: \\{ type: 'cross-entropy', ignoreIndex: -100 \\}\\)$",
+      'm',
+    ),
   ],
   'a dim too many': [
     '[count, 2]',

@@ -22,7 +22,8 @@ const HOUSES = Array.from({ length: 240 }, (_, i) => {
 });
 const FLOWERS = Array.from({ length: 150 }, (_, i) => {
   const kind = i % 3;
-  return `${(2 + kind + unit(i, 0)).toFixed(1)},${(6 - 2 * kind + unit(i, 1)).toFixed(1)},${['lily', 'iris', 'rose'][kind]}`;
+  const [length, width] = [2 + kind + unit(i, 0), 6 - 2 * kind + unit(i, 1)];
+  return `${length.toFixed(1)},${width.toFixed(1)},${['lily', 'iris', 'rose'][kind]}`;
 });
 const TABLES = {
   houses: ['rooms,area,city,price', ...HOUSES].join('\n'),

@@ -185,7 +185,7 @@ test('typed arrays that lie about themselves, or shrink, are seen through', asyn
   assert.ok(Number.isFinite((await session.step(FEEDS)).loss));
 });
 
-test("data that are transferred in the middle of a fit end it with a sentence, and so does a fetched tensor's room", async () => {
+test("data transferred in the middle of a fit end it with a sentence, so does a fetched tensor's room", async () => {
   const {
     inputs: { input },
     labels: { labels },

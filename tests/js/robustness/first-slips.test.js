@@ -81,7 +81,8 @@ const SLIPS = {
   'a promise': [make(Promise.resolve(bytes('')), {}), `${SOURCE} a promise: await it`],
   'missing external data': [
     make(readFileSync(EXTERNAL)),
-    "initializer 'fc1.weight' keeps its data in 'one_file.onnx.data': give the bytes of that file in externalData, which has nothing; if it lies there: externalData: { 'one_file.onnx.data': 'one_file.onnx.data' }",
+    "initializer 'fc1.weight' keeps its data in 'one_file.onnx.data': give the bytes of that file in externalData, " +
+      "which has nothing; if it lies there: externalData: { 'one_file.onnx.data': 'one_file.onnx.data' }",
   ],
   'a loss for options': [make(MODEL, 'mse'), "generateArtifacts: options: wanted an object, not 'mse'"],
   'null for options': [make(MODEL, null), 'generateArtifacts: options: wanted an object, not null'],

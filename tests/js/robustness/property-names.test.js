@@ -238,7 +238,7 @@ test('a text that is not UTF-8 or has a zero byte is refused, wherever it stands
   });
 });
 
-test('a value with a line break in its name is refused; other names may have one, and a sentence stays one', async () => {
+test('a line break in the name of a value is refused; other names may have one, a sentence stays one', async () => {
   for (const part of PARTS.slice(0, 4))
     await refused(model({ [part]: 'Q\nQQ' }), /^the name 'Q QQ' has a line break in it$/);
   await assert.rejects(InferenceSession.create(model({ op: 'Re\nlu\r' }), THREADED), {

@@ -1,7 +1,7 @@
 /**
- * A batch over which BatchNormalization finds a single value for each channel is refused, as in PyTorch; a last batch of
- * one example is left out by `fit`, or all smaller ones by `dropLast`. An empty batch makes no step, nor does one that
- * would make running statistics infinite.
+ * A batch over which BatchNormalization finds a single value for each channel is refused, as in PyTorch; a last batch
+ * of one example is left out by `fit`, or all smaller ones by `dropLast`. An empty batch makes no step, nor does one
+ * that would make running statistics infinite.
  */
 
 import assert from 'node:assert/strict';

@@ -52,7 +52,7 @@ async function trained(t) {
   return { session, artifacts };
 }
 
-test('calibrate: what it finds is applied, in checkpoints and in exported models, and dropped with the head', async (t) => {
+test('calibrate: what it finds is applied, is in checkpoints and exports, and dropped with the head', async (t) => {
   const { session, artifacts } = await trained(t);
   const data = clusters(200, 3);
   data.labels.labels.data.forEach((label, i, all) => {

@@ -109,7 +109,7 @@ const numbers = (n, seed) =>
     [n, 64],
   );
 
-test('backward goes through what forward dropped, for runs open at once, and gives gradients towards inputs', async () => {
+test('backward goes through what forward dropped, for runs open at once; gives gradients towards inputs', async () => {
   const session = await create(dropping, { loss: 'outside', optimizer: SGD, requiresGrad: ['w', 'v'] });
   assert.deepEqual(session.trainingOutputNames, ['y', 'place']);
   assert.deepEqual(session.outside, { outputs: ['y'], inputs: ['x'] });
@@ -258,7 +258,7 @@ test('what cannot be is refused in a sentence', async () => {
   );
 });
 
-test('what a backward was waiting for may have gone: other parameters train, the signal fired, the session was released', async () => {
+test('what a backward waited for may have gone: other parameters train, the signal fired, a release', async () => {
   const options = { loss: 'outside', optimizer: SGD, requiresGrad: ['w', 'v'] };
   const session = await create(dropping, options);
   const x = numbers(2, 9);

@@ -168,7 +168,7 @@ test('a fit that is stopped leaves a checkpoint that another session continues',
 });
 
 for (const name of ['mlp_small.onnx', 'cnn_bn.onnx']) {
-  test(`${name}: stopped after any batch, in the middle of a group too, or saved in a step's time, a fit goes on to the same bits`, async () => {
+  test(`${name}: stopped after any batch, also in a group, or saved in a step, a fit has its bits`, async () => {
     const parts =
       name === 'mlp_small.onnx'
         ? artifacts

@@ -191,7 +191,8 @@ test('a writer that others overtook takes the newest number all the same', async
   replace(t, 'link', async (link, ...names) => {
     if (!first) return await link(...names);
     first = false;
-    for (const n of [2, 3, 4]) await quick.save('run', bytes(n)); // of which 4 alone stays: the slow one's number, 2, is free again
+    // only 4 of them stays: the slow one's number, 2, is free again
+    for (const n of [2, 3, 4]) await quick.save('run', bytes(n));
     return await link(...names);
   });
   const version = await slow.save('run', bytes(9));

@@ -140,7 +140,8 @@ function behaves(open) {
       store.dataset(),
       'invalid-argument',
       new RegExp(
-        `^dataset: sample '${id}' has 'x' float32 \\[1, 3\\], and sample '\\w+' 'x' float32 \\[1, 2\\]; all must be alike$`,
+        `^dataset: sample '${id}' has 'x' float32 \\[1, 3\\], ` +
+          "and sample '\\w+' 'x' float32 \\[1, 2\\]; all must be alike$",
       ),
     );
   });

@@ -10,7 +10,8 @@ type Result<P> = P extends Promise<infer R> ? R : never;
 const holds = <T extends true>(_: T) => {};
 
 export function check(inference: InferenceSession, training: TrainingSession, tensor: Tensor, names: string[]) {
-  const feeds: Feeds = { x: tensor, absent: null, past: [{ key: tensor, value: null }], deep: { a: { b: [[tensor]] } } };
+  const deep = { a: { b: [[tensor]] } };
+  const feeds: Feeds = { x: tensor, absent: null, past: [{ key: tensor, value: null }], deep };
   const all = inference.run(feeds);
   holds<Same<Result<typeof all>, Record<string, Tensor>>>(true);
   const listed = training.runTrainStep(feeds, ['logits', 'present.0.key']);

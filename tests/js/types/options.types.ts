@@ -20,8 +20,8 @@ import type { SCHEDULE_KEYS } from '../../../js/fit/schedule.js';
 import type { ORT_OPTIONS } from '../../../js/session/open.js';
 import type {
   ArtifactOptions, AudioOptions, AugmentOptions, BatchOptions, Budget, CacheFeatures, MelOptions, EngineOptions,
-  FeatureStoreOptions, FitOptions, GenerateOptions, ImageOptions, PackOptions, ParameterGroup, PredictOptions, RunOptions, SampleStoreOptions, Schedule,
-  SessionOptions, StepOptions, TableOptions, ValidationSplit,
+  FeatureStoreOptions, FitOptions, GenerateOptions, ImageOptions, PackOptions, ParameterGroup, PredictOptions,
+  RunOptions, SampleStoreOptions, Schedule, SessionOptions, StepOptions, TableOptions, ValidationSplit,
 } from '../../../js/types.js';
 
 type Same<A, B> = [A, B] extends [B, A] ? true : false;
