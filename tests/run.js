@@ -46,7 +46,7 @@ const FUZZ = [
 
 /** Phases that have ended, in their order. @type {{ title: string, seconds: number, ok: boolean }[]} */
 const ended = [];
-/** What failed phases that ran beside others have printed. @type {string[]} */
+/** Output of failed phases that ran beside others. @type {string[]} */
 const failures = [];
 
 runMain(async () => {

@@ -1,5 +1,5 @@
-// The cost of adapters of rank 8 on language models of 5 and 25 million parameters, for each kind of frozen base: bytes
-// of the checkpoint and of the adapter, the memory of a step, its time.
+// Costs of rank-8 adapters on language models of 5 and 25 million parameters, for each kind of frozen base: bytes of
+// the checkpoint and of the adapter, memory and time of a step.
 //
 //   node tests/bench/adapters.js
 

@@ -1,6 +1,5 @@
-// What a run costs beside computing: a model of one Relu, fed with few and with many numbers. Ours in this thread and
-// in a worker, beside onnxruntime-web here and, in pages, through its proxy; also with a tensor that is to be filled.
-// The ways take turns.
+// Overhead of a run: a model of one Relu, fed with few and with many numbers. Ours runs in this thread and in a worker,
+// onnxruntime-web here and, in pages, through its proxy; also with a preallocated output. The variants take turns.
 
 import { graphProto, info, modelProto, node, opsetId, TYPES } from '../support/onnx-file.js';
 import { quantile } from './statistics.js';
@@ -69,7 +68,7 @@ function waysOf({ library: { Tensor }, session, fills, gives }, count) {
   };
 }
 
-/** What others have left behind is not a turn's: garbage, and the threads that collect it. */
+/** Collects garbage of earlier turns and lets the collector's threads finish. */
 async function settled() {
   globalThis.gc?.();
   await new Promise((resolve) => setTimeout(resolve, 2));

@@ -4,8 +4,8 @@ const JS = ['chromium', 'firefox', 'node'];
 
 export const CONTENDERS = {
   trainlet: { title: 'trainlet', where: JS },
-  'trainlet-alone': { title: 'trainlet, one thread', where: JS }, // beside ours on several
-  'trainlet-beside': { title: 'trainlet, the other checkout', where: JS }, // of --beside
+  'trainlet-alone': { title: 'trainlet, one thread', where: JS }, // for comparing threads
+  'trainlet-beside': { title: 'trainlet, the other checkout', where: JS }, // --beside
   'ort-graph': { title: 'onnxruntime-web 1.30, hand-built graph', where: JS },
   'ort-training': { title: 'onnxruntime-web/training 1.19.2', where: JS },
   'jax-js': { title: 'jax-js 0.1.25', where: JS },
@@ -20,5 +20,5 @@ export const LIMITS = { 'simd-peak': JS, 'relaxed-peak': JS, 'memory-copy': JS }
 
 export const isOurs = (contender) => contender.startsWith('trainlet');
 
-/** What peers from npm are measured against each other: not the native ones. */
+/** True for peers from npm, false for native ones. */
 export const isPeer = (contender) => !isOurs(contender) && CONTENDERS[contender]?.where === JS;

@@ -1,5 +1,5 @@
-// The speed at which a wasm loop can copy at all: v128.load and v128.store, some vectors at a time, beside memory.copy,
-// in turns in one process, at the sizes of the benchmark of operators: `node tests/bench/copies.js [ROUNDS]`.
+// Speed limit of wasm copy loops: v128.load and v128.store, some vectors at a time, in turns with memory.copy in one
+// process, at the sizes of the benchmark of operators: `node tests/bench/copies.js [ROUNDS]`.
 
 import { setFlagsFromString } from 'node:v8';
 import { copyBytes, copyBytesByLoop } from './contenders/peak.js';

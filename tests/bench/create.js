@@ -1,4 +1,4 @@
-// How soon a page trains: TrainingSession.create, first in a fresh page, and the first steps after it, ours and
+// Time until a page trains: TrainingSession.create, first in a fresh page, and the first steps after it, ours and
 // onnxruntime-web's interleaved.
 //
 //   npm run bench:create -- [--rounds N]

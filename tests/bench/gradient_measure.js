@@ -1,4 +1,4 @@
-// How the benchmark of operators measures the backward pass of one row at one size: ours, PyTorch's, and
+// Measures the backward pass of one row of the benchmark of operators at one size: ours, PyTorch's, and
 // onnxruntime-web's build for training running our nodes, in turns.
 
 import { gradientOf, repeatedGradient, wholeGradient } from './operator_gradient.js';
@@ -9,10 +9,10 @@ import { outputDifference } from './statistics.js';
 const AGREE = 1e-3;
 /** Ms that a run may take: six take turns. */
 const RUN_MS = 60;
-/** Of what is arriving and leaving there are three times as many floats as of the data. */
+/** Values that arrive and leave have three times as many floats as the data. */
 const FLOATS_MOST = 2 ** 20;
 
-/** What a library gives; nothing where it lacks an operator. */
+/** A library's results; nothing where it lacks an operator. */
 async function resultsOf(library, model) {
   const { outputs, ms } = await library.ranOnce(model);
   return { gradients: Object.keys(outputs).map((_, i) => outputs[`gradient${i}`].data), ms };

@@ -1,5 +1,5 @@
-// Which rows of the benchmark of operators have a backward pass to measure: those whose operator has a gradient, as
-// docs/measured/operators.md says, but for those named here, with the reason.
+// Rows of the benchmark of operators whose backward pass is measured: their operator has a gradient, as
+// docs/measured/operators.md says. Exceptions are named here, with the reason.
 
 import { readFileSync } from 'node:fs';
 import { ROWS } from './operator_rows.js';

@@ -1,5 +1,5 @@
-// How well fineTune learns a foreign hand, five digits of each, and how much of MNIST is left, with the parts of it
-// switched off one by one: the mean of eight draws.
+// Accuracy of fineTune on a foreign hand, five examples of each digit, and on MNIST afterwards, with its parts switched
+// off one by one: the mean of eight draws.
 //
 //   node tests/bench/hand.js
 

@@ -31,7 +31,7 @@ const nodeOf = (read) => ({
   attributes: read.all(5),
 });
 
-/** What a network would train, or what comes from a layer before. */
+/** Inputs that a network trains, or an earlier layer computes. */
 const trains = (input) => input?.type === 'float32' && !(input.constant && input.data.length <= SETTING);
 
 /** The nodes that the values need, in order. */
@@ -100,7 +100,7 @@ const first = (value, output) => [
   { type: 'Reshape', inputs: [value, 'all'], outputs: [`${output}_line`] },
   { type: 'Slice', inputs: [`${output}_line`, 'zero', 'one'], outputs: [output] },
 ];
-/** What a name of the backward pass ends with in a copy. */
+/** Suffix of a backward name in a copy. */
 const COPY = /@\d+$/;
 
 function model({ opsets, constants, fed, shapes }, nodes, outputs) {

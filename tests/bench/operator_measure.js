@@ -1,9 +1,9 @@
-// How the benchmark of operators measures one row at one size, in whatever runs JavaScript: ours beside
-// onnxruntime-web, in turns in one process of one thread.
+// Measures one row of the benchmark of operators at one size, in any JavaScript engine: ours and onnxruntime-web, in
+// turns in one process of one thread.
 //
-// What the same model takes without the operator (feeds, calls, the elements) is measured in turns too, and subtracted.
-// Beside them run the limits of the machine: a copy of as many bytes, or their reading alone where that is nearly all,
-// and multiply-adds that never leave the registers.
+// The time of the same model without the operator (feeds, calls, the elements) is measured in turns too, and
+// subtracted. The limits of the machine also take turns: a copy of as many bytes, or only reading them where that is
+// nearly all, and multiply-adds that never leave the registers.
 
 import { COPIED, copyBytes, multiplyAdd, readBytes, WORK } from './contenders/peak.js';
 import { repeatedModel, wholeModel } from './operator_model.js';
@@ -46,7 +46,7 @@ export function librariesOf(ours, ort, { training = ort, clock = () => performan
   };
   const theirs = { graphOptimizationLevel: 'disabled', executionProviders: ['wasm'], logSeverityLevel: 3 };
   return {
-    // What would merge the copies is off in both.
+    // Passes that would merge the copies are off in both.
     ours: libraryOf(ours, { worker: false, threads: 1, passes: ['pack'] }),
     trained: { ...libraryOf(ours, { worker: false, threads: 1, passes: TRAINED }), artifacts: ours.generateArtifacts },
     ort: libraryOf(ort, theirs),
@@ -82,7 +82,7 @@ async function assertAlone({ ort }, row) {
   if (ran) throw new Error(`${row[0]} is said to be alone, but onnxruntime-web has it`);
 }
 
-/** How far ours and the peer are apart, the bytes that are read and written at least, and the ms of the slower one. */
+/** Difference of ours from the peer, the fewest bytes to read and write, and the ms of the slower one. */
 export async function compared(libraries, row) {
   const ours = await libraries.ours.outputs(row);
   const peer = peerOf(libraries, row);
@@ -127,14 +127,14 @@ export async function inTurns(runs, rounds, clock) {
   return ms;
 }
 
-/** What is left of a run without the rest, of both their first quartiles; NaN where that is less than noise. */
+/** Time of a run without the rest, from both first quartiles; NaN below the noise. */
 export function alone(ms, without) {
   const rest = quantile(without, 0.25);
   const left = quantile(ms, 0.25) - rest;
   return left > 0.02 * rest ? left : Number.NaN;
 }
 
-/** How often the operator stands in the model: few times where weights are large, or a run longer than so many ms. */
+/** Copies of the operator in the model: few where weights are large, or a run takes longer than so many ms. */
 export function copiesOf(row, place, ms, longest = RUN_MS) {
   const most = row[1].some((input) => input?.constant && input.data.length > 64) ? 4 : SIZES[place][1];
   return Math.max(1, Math.min(most, Math.floor(longest / ms)));

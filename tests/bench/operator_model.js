@@ -54,7 +54,7 @@ function inputsOf([, inputs]) {
   return { names, constants: given.filter(([, input]) => input.constant), fed: fed.length ? fed : [START] };
 }
 
-/** How many dims each output of a row has. */
+/** Rank of each output of a row. */
 function ranksOf([, inputs, , { outputs = 1, rank } = {}]) {
   return Array.isArray(outputs) ? outputs : Array(outputs).fill(rank ?? inputs[0]?.dims.length ?? 1);
 }

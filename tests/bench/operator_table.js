@@ -38,7 +38,7 @@ const cellsOf = (m) => [micros(m.ours), ratioOf(m.ratio), `${told(100 * m.ofLimi
 const places = Object.keys(SIZES);
 const nameOf = (line) => line.slice(2, line.indexOf(' |'));
 
-/** The number of figures of these rows, in that column of each size, beside a peer's, and of these below 0.83. */
+/** Counts figures of these rows, in that column of each size, that have a peer's, and those of them below 0.83. */
 function counted(rows, column, columns) {
   const ratios = rows.flatMap((row) => {
     const cells = row.split(' | ').map((cell) => cell.replaceAll(' |', ''));
@@ -47,7 +47,7 @@ function counted(rows, column, columns) {
   return { beside: ratios.length, below: ratios.filter((ratio) => Number(ratio) < LEAST).length };
 }
 
-/** What a table has for each size: its columns, the cells of a figure, and what is said of its ratios. */
+/** A table's columns for each size, the cells of a figure, and the peers of its ratios. */
 export const FORWARD = {
   columns: ['µs', 'ratio', 'of the limit'],
   cells: cellsOf,

@@ -28,7 +28,7 @@ const KINDS = {
 
 const SIZES_A_ROW = Object.keys(SIZES).length;
 
-/** Those of the names that contain one of the words, all without any. */
+/** Names that contain one of the words; all names without words. */
 function chosenOf(names, words) {
   words.forEach((word) => {
     if (!names.some((name) => name.includes(word)))

@@ -1,5 +1,5 @@
-// What a loss of one's own costs: forward, cross-entropy in JavaScript, backward, optimizer and reset, over a step with
-// the same loss inside, the two taking turns. Time is the processor's, of all threads; the median of the rounds.
+// Cost of an external loss: forward, cross-entropy in JavaScript, backward, optimizer and reset, over a step with the
+// same loss inside, the two taking turns. Time is the processor's, of all threads; the median of the rounds.
 //   node tests/bench/outside.js [rows, W1,W2] [seconds a row, 20] [worker | here, worker]
 
 import { generateArtifacts, Tensor, TrainingSession } from '../../js/index.js';

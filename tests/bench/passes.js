@@ -1,6 +1,5 @@
-// What each pass brings: the time of a step without it over the time with all, sessions that differ in that alone
-// taking turns. Time is the
-// processor's, so that a busy machine disturbs it less.
+// Gain of each pass: the time of a step without it over the time with all, in sessions that differ in that alone and
+// take turns. Time is the processor's, so that a busy machine disturbs it less.
 //   node tests/bench/passes.js [rows, W1,W3] [seconds a row, 20] [passes, all]
 
 import { readFileSync } from 'node:fs';

@@ -96,7 +96,7 @@ async function theirs(train, test, classes, wanted, seed) {
   return { accuracy, epochs, ...watch.stop() };
 }
 
-/** Of the clock and of the processor, in ms. */
+/** Wall time and processor time, in ms. */
 function stopwatch() {
   globalThis.gc();
   let [ms, processorMs, since, used] = [0, 0, performance.now(), process.cpuUsage()];

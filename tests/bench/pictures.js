@@ -1,5 +1,5 @@
-// How well and how fast fineTune learns three classes that the demo's backbone never saw, of twenty pictures each: the
-// mean of twenty draws, and the time with MobileNetV2's architecture (and weights by chance) at 224 pixels.
+// Accuracy and speed of fineTune on three classes that the demo's backbone never saw, twenty pictures each: the mean of
+// twenty draws, and the time with MobileNetV2's architecture (and random weights) at 224 pixels.
 //
 //   node web-demo/pictures/backbone/glyphs.js && node tests/bench/pictures.js
 

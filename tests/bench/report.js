@@ -1,5 +1,5 @@
-// What a measured row says: medians with spread, ratios, shares of the limits; as data for build/bench.json and as
-// tables for the terminal.
+// Reports a measured row: medians with spread, ratios, shares of the limits; as data for build/bench.json and as tables
+// for the terminal.
 
 import { WORK } from './contenders/peak.js';
 import { CONTENDERS, isOurs, isPeer } from './contenders.js';
@@ -214,7 +214,7 @@ export function callsText(place, rows) {
   return `\n${table([head, ...[...new Set(rows.map(({ way }) => way))].map((way) => [way, ...cells(way)])])}`;
 }
 
-/** What a page downloads, in KB of brotli. */
+/** Download of a page, in KB of brotli. */
 export function sizesText(sizes) {
   const kb = (bytes) => (bytes / 1000).toFixed(0);
   const rows = Object.entries(sizes).map(([name, { js, wasm, total }]) => [

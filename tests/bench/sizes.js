@@ -1,5 +1,5 @@
-// What a page downloads for each contender: its JavaScript minified by one bundler, and its wasm file, each compressed
-// by brotli.
+// Download sizes of each contender: its JavaScript minified by one bundler, and its wasm file, each compressed by
+// brotli.
 
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';

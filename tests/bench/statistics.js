@@ -35,7 +35,7 @@ export function roundRatio(ours, theirs) {
   return ratios.length ? median(ratios) : undefined;
 }
 
-/** How far results are apart at most, relative to the largest of `b`. */
+/** Largest difference of results, relative to the largest of `b`. */
 export function outputDifference(a, b) {
   if (a.length !== b.length) return Number.POSITIVE_INFINITY;
   const most = b.reduce((largest, x) => Math.max(largest, Math.abs(x)), 0);

@@ -1,4 +1,4 @@
-// What is measured: a network, a batch, an optimizer; each row is what PyTorch users would train in a tab.
+// Measured tasks: a network, a batch, an optimizer; each row is what PyTorch users would train in a tab.
 
 import { batchTensor } from '../support/recipe.js';
 import { mflopOf } from './models/arithmetic.js';
@@ -37,7 +37,7 @@ const ROWS = {
   'ORT-64': ['MLP 784-500-10, batch 64, AdamW', () => mlp(64, [784, 500, 10]), adamw],
 };
 
-/** Of --models: each network of the zoo, and a step of it. */
+/** Rows of --models: each zoo network, and a step of it. */
 export const stepOf = (name) => `${name}-step`;
 const LEARNED = ['*.weight', '*.bias'];
 const STEP_BATCH = 4;
@@ -106,7 +106,7 @@ function squareWidths(n) {
 export const taskNames = Object.keys(ROWS);
 export const modelNames = Object.keys(ZOO);
 
-/** How many of the first losses tell whether two train the same. */
+/** Count of first losses that tell whether two train the same. */
 export const checkedLosses = (name) => rowOf(name)?.[3]?.checked ?? Number.POSITIVE_INFINITY;
 
 /** A row by its name, or a point of an axis: 'batch:16'. */

@@ -1,5 +1,5 @@
-// What a FeatureStore spares who comes back: fineTune on sixty pictures, and in another session on these and one more,
-// with a store and without.
+// Time saved by a FeatureStore: fineTune on sixty pictures, then in another session on these and one more, with a store
+// and without.
 //
 //   node tests/bench/tomorrow.js
 
@@ -14,7 +14,7 @@ const engine = { worker: false, threads: 1 };
 const directory = mkdtempSync(join(tmpdir(), 'trainlet-tomorrow-'));
 const ms = (value) => `${value.toFixed(0)} ms`;
 
-/** By chance: what they show does not count for the time. */
+/** Random pictures: their content does not affect the time. */
 function dataOf(input, side, count) {
   const dims = [count, 3, side, side];
   const data = Float32Array.from({ length: count * 3 * side * side }, (_, i) => batchUnit(7, i));

@@ -1,5 +1,5 @@
-// How long trees take beside onnxruntime-web 1.30, one thread against one, in turn: `node tests/bench/trees.js [rows
-// [trees [depth [features]]]]`. A TreeEnsembleRegressor of full trees, and a classifier of as many, with random splits.
+// Time of trees, ours and onnxruntime-web 1.30's, one thread each, in turn: `node tests/bench/trees.js [rows [trees
+// [depth [features]]]]`. A TreeEnsembleRegressor of full trees, and a classifier of as many, with random splits.
 
 import { createRequire } from 'node:module';
 import { InferenceSession, Tensor } from '../../js/index.js';

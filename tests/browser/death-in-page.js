@@ -30,7 +30,7 @@ const results = (calls) =>
     ),
   );
 
-/** How each kind of end comes about. @type {Record<string, (stop: AbortController) => void>} */
+/** Ends a session in each way. @type {Record<string, (stop: AbortController) => void>} */
 const ENDS = {
   engine: () => workers[0].terminate(),
   helper: () => workers.at(-1).terminate(),

@@ -10,7 +10,7 @@ import { startServer } from '../../tools/serve-demo.js';
 import { FIRST_LAYOUT, launch, SHAPES, Visitor } from './visitor.js';
 
 const ort = createRequire(import.meta.url)('onnxruntime-web');
-const TASK_MS = 50; // of the processor's time, whatever else the machine does
+const TASK_MS = 50; // processor time, whatever else the machine does
 
 let server, browser;
 before(async () => {
@@ -34,7 +34,7 @@ const visit = (name, steps, options) =>
     }
   });
 
-/** Of a page's main thread, in ms of the processor's time. */
+/** The page's main thread, in ms of processor time. */
 function longestTask({ traceEvents }) {
   const threadOf = ({ pid, tid }) => `${pid} ${tid}`;
   const isNamed = ({ name, args }) => name === 'thread_name' && args.name === 'CrRendererMain';
@@ -206,7 +206,7 @@ test('flight mode: all of it works without a server', { timeout: 180_000 }, asyn
   let lately = 0;
   const note = ({ request: { url } }) => {
     lately = performance.now();
-    if (url !== '/sw.js') asked.push(url); // which the browser looks for by itself
+    if (url !== '/sw.js') asked.push(url); // the browser itself looks for that
   };
   subscribe('http.server.request.start', note);
   const v = await Visitor.arrive(browser, own.url, { serviceWorkers: 'allow' });
@@ -239,7 +239,7 @@ test('flight mode: all of it works without a server', { timeout: 180_000 }, asyn
     const { installabilityErrors } = await devtools.send('Page.getInstallabilityErrors');
     assert.deepEqual(
       installabilityErrors.map(({ errorId }) => errorId),
-      ['in-incognito'], // as every test is
+      ['in-incognito'], // tests are incognito
     );
   } finally {
     unsubscribe('http.server.request.start', note);

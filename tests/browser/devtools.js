@@ -23,7 +23,7 @@ export function startChromium() {
     async openTab(url) {
       const { targetId } = await send('Target.createTarget', { url });
       const { sessionId } = await send('Target.attachToTarget', { targetId, flatten: true });
-      /** What an expression's promise becomes. */
+      /** Value of an expression's promise. */
       const evaluate = async (expression) => {
         const how = { expression, awaitPromise: true, returnByValue: true };
         const { result, exceptionDetails } = await send('Runtime.evaluate', how, sessionId);

@@ -84,7 +84,7 @@ const script = `
   }`;
 
 const origins = (computed, fromMemory, fromStorage) => ({ computed, fromMemory, fromStorage });
-/** What each session is to do, and what it must tell. */
+/** Tasks of each session, and the wanted answers. */
 const SESSIONS = [
   [
     [
@@ -117,7 +117,7 @@ const SESSIONS = [
   ],
 ];
 
-/** What a page tells in a session, one thing after the other; of the first page, should the browser open two. */
+/** Collects a page's answers in order; only the first page's, should the browser open two. */
 function listener(turns) {
   const answers = [];
   let first, finish;

@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { findFirefox } from '../../tools/programs.mjs';
 
-/** What a new profile of Firefox would fetch or ask, switched off. */
+/** Switches off fetches and prompts of a new Firefox profile. */
 const QUIET = {
   'app.update.enabled': false,
   'browser.shell.checkDefaultBrowser': false,

@@ -24,8 +24,8 @@ const script = `
 
 let firefox, site;
 /**
- * What the page posts, in the order of `work`, with the names of all files it had loaded by then: each is waited for
- * where it is looked at.
+ * The page's posts, in the order of `work`, with the names of all files loaded by then; each is awaited where it is
+ * used.
  */
 const resolvers = [];
 const answers = work.map(

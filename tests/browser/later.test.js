@@ -1,5 +1,5 @@
-// A page's first loads, and those that come only with their use: offline that is told in a sentence, nothing else is
-// lost, and online again it works.
+// Files that a page loads first and on first use: offline that call fails with a sentence, nothing else is lost, online
+// again it works.
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { openSite } from './site.js';
@@ -26,7 +26,7 @@ async function open() {
   });
 }
 
-/** What a call gives, or its error. @param {string} name */
+/** Result of a call, or its error. @param {string} name */
 const call = async (name) => {
   const { session, trainlet, feeds, data } = globalThis;
   const calls = {

@@ -12,7 +12,7 @@ import { InferenceSession, Tensor } from '../../js/index.js';
 import { launch } from './visitor.js';
 
 const TYPES = { '.js': 'text/javascript', '.wasm': 'application/wasm', '.html': 'text/html' };
-/** What the page loads at first, by brotli. */
+/** Most bytes of the first load, by brotli. */
 const MOST_BYTES = 90_000;
 const isLinked = Object.keys(JSON.parse(readFileSync('js/cli/shrink/layouts.json', 'utf8'))).length > 0;
 const folder = mkdtempSync(path.join(tmpdir(), 'trainlet-minimal-'));

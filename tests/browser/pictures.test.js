@@ -43,7 +43,7 @@ class Viewer extends Visitor {
   }
 }
 
-/** Of how many pictures the page keeps what the backbone gives. */
+/** Number of pictures whose backbone outputs the page keeps. */
 async function kept() {
   const { FeatureStore } = await import('/js/index.js');
   const store = await FeatureStore.open({ name: 'pictures' });

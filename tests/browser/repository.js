@@ -56,7 +56,7 @@ const [losses, hashes] = [json('engine-losses.json'), json('engine-weights.json'
 export const recipeOf = (name) => json(`${name}.json`);
 export const literalsOf = (name) => ({ losses: losses[name].map(Math.fround), hash: hashes[name] });
 
-/** With multiplications and additions fused, losses differ by their rounding. */
+/** Fused multiply-adds change losses by their rounding. */
 export function assertNearLiterals(bits, name) {
   literalsOf(name).losses.forEach((plain, i) => {
     assert.ok(

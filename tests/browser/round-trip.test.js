@@ -19,7 +19,7 @@ const worst = (pairs) => Math.max(...pairs.map(([ours, theirs]) => Math.abs(ours
 /** The rate is what onnxruntime-web always has. */
 const ADAMW = { optimizer: { type: 'adamw', lr: 0.001, weightDecay: 0.01 } };
 /**
- * With AdamW's usual 1e-8, first moments that are rounding alone become whole steps: two engines that add in other
+ * AdamW's usual 1e-8 turns first moments that are rounding alone into whole steps: two engines that add in other
  * orders part by 1e-4.
  */
 const STEADY = { optimizer: { ...ADAMW.optimizer, eps: 1e-6 } };

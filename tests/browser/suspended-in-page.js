@@ -37,7 +37,7 @@ async function train(session, enough) {
 
 let begun, over, open;
 
-/** What can be stopped at once: a session with a step to be stopped, one to be released, and one that trains. */
+/** Starts sessions to stop at once: one with a step to be stopped, one to be released, and one that trains. */
 export async function begin() {
   events = [];
   const sessions = await Promise.all([create(), create(), create()]);
@@ -72,7 +72,7 @@ async function finish(calls, trained) {
   return { became, later, losses, plain, events, secure: isSecureContext };
 }
 
-/** What became of all that. */
+/** Results of all calls. */
 export async function end() {
   open = false;
   return await over;

@@ -53,7 +53,7 @@ async function train(sessions, recipe, from, count) {
 
 const release = (sessions) => Promise.all(sessions.map((session) => session.release()));
 
-/** What `from` has learned as one buffer. */
+/** Parameters of `from` as one buffer. */
 async function bufferOf(from) {
   const { data } = await from.getContiguousParameters(false);
   return new Uint8Array(data.slice().buffer);

@@ -107,7 +107,7 @@ export class Visitor {
     visitor.context = await browser.newContext({
       viewport: { width: 1280, height: 900 },
       acceptDownloads: true,
-      serviceWorkers: 'block', // what a test answers in the server's place must come through
+      serviceWorkers: 'block', // answers that a test gives for the server must come through
       ...options,
     });
     await visitor.context.addInitScript(watch);
@@ -127,7 +127,7 @@ export class Visitor {
     await this.awake();
   }
 
-  /** With no more ado. */
+  /** Closes it at once. */
   closeTab() {
     return this.page.close({ runBeforeUnload: false });
   }
@@ -223,8 +223,7 @@ export class Visitor {
   }
 
   /**
-   * How likely each class is said to be, by its name, once something is read. @returns {Promise<Record<string,
-   * number>>}
+   * Score of each class by name, once something is read. @returns {Promise<Record<string, number>>}
    */
   async shares() {
     await this.page.waitForFunction(() => document.querySelector('#labels .best'));
@@ -248,7 +247,7 @@ export class Visitor {
     return readFileSync(await (await download).path());
   }
 
-  /** As the page stands it has no barrier in any layout, and nothing sticks out; a picture of each is made. */
+  /** Checks that the page has no barrier in any layout and nothing sticks out; saves a picture of each. */
   async openToEveryone(name) {
     for (const [width, height, colorScheme] of LAYOUTS) {
       const layout = `${width}-${colorScheme}`;
@@ -262,7 +261,7 @@ export class Visitor {
     }
   }
 
-  /** What axe finds wrong, a line each. */
+  /** Faults that axe finds, a line each. */
   async barriers() {
     await this.page.evaluate(AXE);
     const { violations } = await this.page.evaluate(() => window.axe.run());

@@ -1,5 +1,5 @@
-// What every bundler is to make a page of: imports the package by its name, trains for a few steps, and tells in the
-// document what it read.
+// The page that every bundler builds: imports the package by its name, trains for a few steps, and shows its results in
+// the document.
 import { generateArtifacts, Tensor, TrainingSession } from 'trainlet';
 
 async function train() {

@@ -25,7 +25,7 @@ const PATIENCE_MS = 60_000;
 const COPY = 'cp node_modules/trainlet/dist/worker*.js node_modules/trainlet/dist/*.wasm dist/';
 
 /**
- * What is installed, where the page stands, what builds it into dist, or what serves it as it is.
+ * Packages, the page's path, and the command that builds it into dist, or serves it as it is.
  * @typedef {{ packages: string[], html: string, build?: string[], serve?: string }} Recipe
  */
 /** @type {Record<string, Recipe>} */
@@ -110,7 +110,7 @@ async function serveBy(folder, command) {
   return { url, stop: () => child.kill() };
 }
 
-/** What the page says of itself. @param {import('playwright-core').Browser} browser @param {string} url */
+/** Reads the page's report. @param {import('playwright-core').Browser} browser @param {string} url */
 async function visit(browser, url) {
   const page = await browser.newPage();
   /** @type {string[]} */

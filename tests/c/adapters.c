@@ -35,7 +35,7 @@ static void check_same(TrainletSession *a, TrainletSession *b, const char *what)
   free(x), free(y);
 }
 
-/* Of the artifacts, with the checkpoint of adapters alone laid over theirs. */
+/* Loads the artifacts, then the checkpoint of adapters over theirs. */
 static TrainletSession *with_adapters(const GoldenRun *run, const void *over, size_t over_bytes) {
   TrainletSession *s = trainlet_session_new();
   for (TrainletPart part = TRAINLET_TRAIN; part <= TRAINLET_CHECKPOINT; part++) {

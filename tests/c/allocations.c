@@ -37,7 +37,7 @@ typedef struct Network {
   const char *name;
   const char *model, *loss, *optimizer; /* artifacts are made of the model */
   const char *parts[PARTS];             /* or these files are loaded */
-  const char *location, *external;      /* beside them */
+  const char *location, *external;      /* external data */
   int refused;                          /* calls that say no in a life without failures, too */
   const char *outputs;
   const char *adapted; /* pattern of the modules that have LoRA's adapters, which alone train */
@@ -73,7 +73,7 @@ typedef struct File {
 
 typedef struct Life {
   const Network *of;
-  const File *files; /* of parts, the model and the external file, by network */
+  const File *files; /* parts, the model and the external file, by network */
   TrainletArtifacts *artifacts;
   TrainletSession *session, *resumed;
   File made[PARTS];
@@ -82,7 +82,7 @@ typedef struct Life {
   uint64_t results[RESULTS_MAX];
   const char *deeds[RESULTS_MAX];
   int count, refused, told;
-  int step; /* what the deed at hand is of */
+  int step; /* arguments of the current deed */
   TrainletPart part;
   TrainletFormat format;
   TrainletExport form;
@@ -496,7 +496,7 @@ static void memory_ends(const void *argument) {
   File files[PARTS + 1] = {{0}};
   Life reference;
   read_files(of, &arena, files);
-  try_one(of, files, LONG_MAX, NULL, NULL); /* what libraries keep is there now */
+  try_one(of, files, LONG_MAX, NULL, NULL); /* libraries now hold theirs */
   size_t held = held_bytes();
   long places = try_one(of, files, LONG_MAX, NULL, &reference), tried = 0, told = 0;
   for (int i = 0; i < reference.count && only < 0; i++) printf("  %d %s\n", i, reference.deeds[i]);

@@ -8,7 +8,7 @@
 enum { DETAILS_MAX = 400 };
 
 static int passed, failed;
-static int failures; /* of the running test */
+static int failures; /* in the running test */
 static char details[DETAILS_MAX][600], note[200];
 
 bool check(bool ok, const char *format, ...) {

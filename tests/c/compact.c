@@ -68,7 +68,7 @@ static void check_described(TrainletSession *a, TrainletSession *b) {
   check_same_text("what evaluates", trainlet_session_graph(a, TRAINLET_EVAL), trainlet_session_graph(b, TRAINLET_EVAL));
 }
 
-/* Of a compact file that was not read in place the session takes no other bytes. */
+/* A session takes no other bytes of a compact file that was not read in place. */
 static void check_json(TrainletSession *a, TrainletSession *b) {
   char *of_a = strdup(trainlet_session_json(a)), *of_b = strdup(trainlet_session_json(b));
   char *memory_a = strstr(of_a, "\"takenBytes\""), *memory_b = strstr(of_b, "\"takenBytes\"");
@@ -116,13 +116,13 @@ static void check_same(const GoldenRun *run, TrainletSession *a, TrainletSession
     double of_a = golden_step(run, a, i), of_b = golden_step(run, b, i);
     check(of_a == of_b, "loss %d is %.9g, from a compact file %.9g", i, of_a, of_b);
   }
-  check_described(a, b); /* as it ran, with its plan */
+  check_described(a, b); /* it ran and has a plan */
   check_files(a, b);
   check_choice(a, b);
   check(golden_step(run, a, STEPS) == golden_step(run, b, STEPS), "the loss of another choice differs");
 }
 
-/* What was read can be written again, and is the same file. */
+/* A file that was read is written again with the same bytes. */
 static void check_again(const uint8_t *file, size_t bytes) {
   TrainletSession *s = trainlet_session_new();
   bool ok = golden_ok(s, trainlet_session_load(s, TRAINLET_COMPACT, file, bytes), "load compact") &&
@@ -347,7 +347,7 @@ static void what_it_cannot_hold_stays(const void *argument) {
 
 /* ---- bytes from outside ---- */
 
-/* As they come, and with a head that fits, so that the checksum is no wall. */
+/* Raw bytes, and bytes with a valid head, so that the checksum is no wall. */
 static bool read_with(const uint8_t *bytes, size_t count) {
   Arena arena = {0};
   Error error = {0};

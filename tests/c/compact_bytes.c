@@ -81,7 +81,7 @@ enum { CHANGED = 3 };
 typedef struct Change {
   const char *what;
   Piece instead[CHANGED];
-  const char *sentence; /* of what refuses it; NULL: that its place in the file cannot be */
+  const char *sentence; /* in the refusal; NULL: that its place in the file cannot be */
 } Change;
 static const Change none = {"nothing is changed"};
 
@@ -124,7 +124,7 @@ static Graph *graph_that_trains(Arena *arena, Error *error) {
   graph_set_metadata(g, "author", "me");
   g->ir_version = 8, g->file_opset = 11, g->made = 3;
   Dim n = graph_symbol(g, "N"), m = graph_symbol(g, "M");
-  graph_fresh_dim(g); /* of no input: no file has it */
+  graph_fresh_dim(g); /* no input and no file has it */
   const Shape batch = SHAPE(m, n, 2), two_two = SHAPE(2, 2), two = SHAPE(2), scalar = {0};
   Value *x = graph_value(g, "x", DTYPE_FLOAT32, &batch, VALUE_INPUT);
   Value *w = graph_constant(g, "w", DTYPE_FLOAT32, &two_two, square);

@@ -39,7 +39,7 @@ typedef struct Coded {
   CheckpointTensor tensor;
   CompactCoding coding;
   const char *bytes;
-  float read[6]; /* where no bits are lost, or as many as the coding has too few */
+  float read[6]; /* the numbers read, but for CODING_EXACT */
 } Coded;
 
 #define MATRIX(rows, columns, data) {"w", DTYPE_FLOAT32, {2, {rows, columns}}, data, sizeof data}
@@ -110,7 +110,7 @@ static void is_coded(const void *argument) {
 
 enum { LETTERS = 255 };
 typedef struct Empty {
-  size_t texts; /* of 255 letters that are all the same: each takes two bytes of the file and 255 of memory */
+  size_t texts; /* 255 equal letters each: two bytes of the file and 255 of memory */
   size_t graphs;
   const char *trainable; /* the list of what trains, of so many bytes; NULL: nothing */
   size_t trainable_bytes;

@@ -22,7 +22,7 @@ static Value *ints(Room *r, int64_t from, int count) {
 typedef enum Kind { NOTHING, SEQUENCE, LIST_OF_INTS, INT, FLOAT, OPTIONAL } Kind;
 typedef struct Input {
   Kind kind;
-  int number; /* how many items or ints, or the number itself */
+  int number; /* count of items or ints, or the number itself */
 } Input;
 
 static Value *input_of(Room *r, Input in) {
@@ -36,7 +36,7 @@ static Value *input_of(Room *r, Input in) {
   }
 }
 
-/* What is refused; or a sequence's lengths of items, or a tensor. */
+/* A refusal; or a sequence's lengths of items, or a tensor. */
 typedef struct SequenceRow {
   const char *op;
   AttrList attrs;
@@ -186,7 +186,7 @@ static void ifs_choose(const void *argument) {
   try_if(1, true, &yes, &no, 2, "its then_branch has 1 outputs, 2 are wanted", 0);
 }
 
-/* Of a node with a body; y and z: what comes of it. */
+/* A node with a body; y and z are its outputs. */
 typedef struct Try {
   const char *op;
   Subgraph body;

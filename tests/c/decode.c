@@ -145,7 +145,7 @@ static void what_is_refused(const void *argument) {
   d.past = "past_key_values.0.key", d.fetches = "logits\npast_key_values.0.key", refuse(s, d, "is nothing that input");
   d = good;
   feed(s, 0, 3), check(decode(s, 3, false) == STATUS_OK, "%s", trainlet_session_error(s)->text);
-  feed(s, 0, 3), trainlet_session_run(s, TRAINLET_MODEL, NULL); /* which takes the inputs' room */
+  feed(s, 0, 3), trainlet_session_run(s, TRAINLET_MODEL, NULL); /* takes the inputs' room */
   feed(s, 3, 4), check(decode(s, 4, true) == STATUS_INVALID_ARGUMENT, "it goes on with what another run was fed");
   trainlet_session_free(s);
 }

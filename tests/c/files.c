@@ -66,7 +66,7 @@ static void optimizers_follow_pytorch(const void *argument) {
   }
 }
 
-/* As in PyTorch, where a decay or momentum of 0 is left out: 0 · −∞ is no number. */
+/* A decay or momentum of 0 is left out, as in PyTorch: 0 · −∞ is no number. */
 static void a_decay_of_0_adds_nothing(const void *argument) {
   (void)argument;
   for (OptimizerKind kind = OPTIMIZER_NONE + 1; kind < OPTIMIZER_COUNT; kind++) {
@@ -274,7 +274,7 @@ static Status write_checkpoint(Block *block, size_t *bytes, Error *error) {
   return trainlet_checkpoint_write(&c, error, block, bytes);
 }
 
-/* What a session could not save again is refused when it is read; the least rate there is, 0, is not. */
+/* A session refuses files that it could not save again; the least rate there is, 0, is not refused. */
 static void rates_that_cannot_be_are_refused(const void *argument) {
   static const float rates[] = {0, -0.5f, INFINITY, NAN};
   (void)argument;
@@ -354,7 +354,7 @@ static void damaged_checkpoints_are_refused(const void *argument) {
   arena_free(&arena);
 }
 
-/* What a reader refuses, no writer writes: in either format. */
+/* No writer writes what a reader refuses, in either format. */
 static void what_could_not_be_read_is_not_written(const void *argument) {
   CheckpointTensor w[] = {{"w", DTYPE_FLOAT32, SHAPE(2, 3), weights, 24}, {"w", DTYPE_FLOAT32, {0}, weights, 4}};
   CheckpointTensor nameless[] = {{"", DTYPE_FLOAT32, SHAPE(2, 3), weights, 24}};

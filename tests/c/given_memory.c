@@ -90,7 +90,7 @@ static Status step(TrainletSession *s) {
   return trainlet_session_step(s);
 }
 
-/* As far as so many bytes lead. */
+/* Trains in so many bytes, or fails. */
 static Status train_in(const Files *files, size_t bytes, Error *error) {
   static const TrainletPart parts[] = {TRAINLET_CHECKPOINT, TRAINLET_TRAIN, TRAINLET_OPTIMIZER};
   check(trainlet_use_memory(memory, bytes), "the memory is not taken");

@@ -26,7 +26,7 @@ bool golden_feed(const GoldenRun *run, TrainletSession *s, TrainletPart part, in
 bool golden_feed_input(const GoldenRun *run, TrainletSession *s, TrainletPart part);
 /* One micro-step as the recipe says; gives its loss. */
 double golden_step(const GoldenRun *run, TrainletSession *s, int step);
-/* Whether ok; a failed check with the session's own sentence otherwise. */
+/* True if ok; otherwise a failed check with the session's sentence. */
 bool golden_ok(TrainletSession *s, Status status, const char *what);
 /* Checks ten losses of a run to be the literals of tests/golden/data/engine-losses.json, to the bit. */
 void golden_check_losses(const char *name, const double *losses);

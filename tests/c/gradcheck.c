@@ -14,7 +14,7 @@ typedef struct Probe {
   Arena arena;
   Error error;
   Graph *g;
-  Value *grads[OPCASE_INPUTS]; /* by input */
+  Value *grads[OPCASE_INPUTS]; /* per input */
 } Probe;
 
 float case_dy(int output, size_t i) {
@@ -269,7 +269,7 @@ void check_gradient(const OpCase *c, float *grads[OPCASE_INPUTS]) {
   float *sum[OPCASE_INPUTS] = {0};
   for (int k = 0; k < outputs; k++) {
     float *here[OPCASE_INPUTS] = {0};
-    /* Of the outputs after the first, an operator may say that it has no gradient. */
+    /* An operator may say that outputs after the first have no gradient. */
     if (!is_float[k] || !gradients(c, k, mask, SYMBOLS_NONE, k > 0, here)) continue;
     for (int i = 0; i < c->in_count; i++)
       if (mask >> i & 1 && !c->text->kink) check_slopes(c, k, i, here[i]);

@@ -156,7 +156,7 @@ static void the_average_is_kept(const void *argument) {
   golden_run_close(&run);
 }
 
-/* Of SGD's first step:  p − η·clamp(g) */
+/* SGD's first step:  p − η·clamp(g) */
 static void gradients_are_clamped(const void *argument) {
   (void)argument;
   GoldenRun run;

@@ -7,7 +7,7 @@
 #include "batch.h"
 #include "check.h"
 
-/* Of exactly that size: the sanitizer sees a read past the end. */
+/* Exact size: the sanitizer sees a read past the end. */
 static bool try_copy(const uint8_t *bytes, size_t count, HostileReader *reader) {
   uint8_t *exact = malloc(count + !count);
   if (count) memcpy(exact, bytes, count);

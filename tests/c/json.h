@@ -9,7 +9,7 @@ typedef struct Json {
   JsonKind kind;
   double number; /* 1 or 0 for a bool */
   const char *text;
-  const char *key; /* of a member of an object */
+  const char *key; /* an object member's */
   struct Json *child, *next;
 } Json;
 

@@ -218,7 +218,7 @@ static void adjugates_are_cofactors(const void *argument) {
     double a[16], adjugate[16];
     size_t swapped[4];
     for (size_t i = 0; i < 16; i++)
-      a[i] = i < n * n ? matrices[m].a[i] : 9, adjugate[i] = 9; /* what lies behind is not touched */
+      a[i] = i < n * n ? matrices[m].a[i] : 9, adjugate[i] = 9; /* elements behind are not touched */
     gauss_adjugate(a, n, adjugate, swapped);
     for (size_t i = n * n; i < 16; i++)
       check(a[i] == 9 && adjugate[i] == 9, "matrix %zu: element %zu behind it was written", m, i);
@@ -249,7 +249,7 @@ static void inverses_are_right(const void *argument) {
   }
 }
 
-/* Of every length up to 300, and of some large primes and their multiples: against the sum in double, as exact as
+/* Compares every length up to 300, and some large primes and their multiples, with the sum in double, as exact as
  * powers of two are. */
 static void transforms_are_right(const void *argument) {
   static const size_t large[] = {509, 1013, 1022, 1024, 2039, 3 * 719, 4093};

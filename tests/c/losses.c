@@ -16,7 +16,7 @@ enum { SEED_INPUT = 1, SEED_LABEL, SEED_TARGET, SEED_WEIGHT };
 typedef enum Kind { CROSS_ENTROPY, MSE, BCE_WITH_LOGITS, L1, HUBER } Kind;
 static const char *const kinds[] = {"cross-entropy", "mse", "bce-with-logits", "l1", "huber"};
 
-/* How examples weigh. */
+/* Weights of examples. */
 typedef enum Samples { ALIKE, BY_WEIGHT, OF_NO_WEIGHT } Samples;
 
 typedef struct Loss {
@@ -27,15 +27,15 @@ typedef struct Loss {
   double smoothing, delta;
   Samples samples;
   const char *axis;
-  const char *label; /* of one of several: the name of its labels, and what it counts for */
+  const char *label; /* one of several: the name of its labels, and its weight */
   double weight;
 } Loss;
 
 typedef struct Net {
   const char *file;
-  int type, rank; /* of its input */
+  int type, rank; /* the input's */
   int64_t dims[2];
-  const char *last_bias; /* what is added to the scores */
+  const char *last_bias; /* added to the scores */
 } Net;
 
 static const Net mlp = {"mlp_small.onnx", 1, 2, {EXAMPLES, 20}, "fc3.bias"};
@@ -44,7 +44,7 @@ static const Net causal = {"causal.onnx", 7, 2, {EXAMPLES, 12}, NULL}; /* its sc
 typedef struct Case {
   const char *what;
   Loss loss[PARTS];
-  int parts; /* of several losses */
+  int parts; /* number of losses */
   const Net *net;
   const char *scores; /* lossInputs */
 } Case;
@@ -79,7 +79,7 @@ static float sample_weight_at(const Loss *l, int i) {
 typedef struct Scores {
   int examples, classes, positions, rank;
   bool classes_last;
-  int64_t dims[3]; /* as they came */
+  int64_t dims[3]; /* original dims */
   double at[MOST];
 } Scores;
 
@@ -149,7 +149,7 @@ static double loss_of_all(const Case *c, const Scores *s) {
   return sum;
 }
 
-/* Of the loss as the scores of a class all rise. */
+/* The loss's slope as all scores of a class rise. */
 static double slope(const Case *c, const Scores *s, int class) {
   enum { DOWN, UP };
   const double step = 1e-5;

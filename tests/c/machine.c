@@ -100,7 +100,7 @@ static void free_copies(Value **copies, int count) {
   free(copies);
 }
 
-/* With no more than a trainer keeps of a node, its values and its graph; the sanitizer sees who reads beyond. */
+/* Keeps no more than a trainer of a node, its values and its graph; the sanitizer sees who reads beyond. */
 static void run_kept(const Node *n) {
   Node *kept = copy_of(n, n->op->flags & OP_ATTRIBUTES ? sizeof *n : NODE_RUN_BYTES);
   kept->graph = copy_of(n->graph, GRAPH_RUN_BYTES);

@@ -5,7 +5,7 @@
 
 typedef struct Machine {
   Graph *g;
-  void **raw;   /* of each value, NULL for constants */
+  void **raw;   /* one per value, NULL for constants */
   void *shared; /* block of the input that output 0 of node 0 is written over, or NULL */
 } Machine;
 
@@ -19,5 +19,5 @@ void machine_run(Machine *m);
 /* The first value written past its end, "" when none. */
 const char *machine_overrun(const Machine *m);
 void machine_free(Machine *m);
-/* Whether any machine of this program ran a node of the op. */
+/* True if any machine of this program ran a node of the op. */
 bool machine_has_run(const Op *op);

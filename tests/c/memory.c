@@ -84,7 +84,7 @@ static void describe(Calls *c, int i) {
   check(trainlet_session_json(c->ready) && trainlet_session_properties(c->ready), "it describes nothing");
 }
 static void feed_wrongly(Calls *c, int i) {
-  int64_t dims[] = {1, i}; /* of another type, too */
+  int64_t dims[] = {1, i}; /* wrong type, too */
   check(!trainlet_session_feed(c->ready, TRAINLET_EVAL, i % 2 ? "nobody" : "input", 7, 2, dims),
         "a wrong feed is taken");
 }

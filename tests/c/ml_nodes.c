@@ -129,7 +129,7 @@ typedef struct MapRow {
   const char *op;
   AttrList attrs;
   Data keys, values;
-  int items; /* of the sequence that stands for the map, 2 when it is one; 0: the keys are fed alone */
+  int items; /* items of the map's sequence, 2 when it is one; 0: the keys are fed alone */
   const char *words;
   Data y;
 } MapRow;

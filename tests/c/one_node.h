@@ -60,7 +60,7 @@ typedef struct Room {
   Arena arena;
   Error error;
   Graph *g;
-  Status status; /* of the node */
+  Status status; /* the node's */
 } Room;
 
 /* Version: of ai.onnx.ml. */
@@ -74,10 +74,10 @@ void room_run(Room *r, const char *what, const char *out, const Data *want);
 
 typedef struct Row {
   const char *op;
-  int version; /* of ai.onnx.ml */
+  int version; /* ai.onnx.ml's */
   AttrList attrs;
   Data x;
-  const char *words; /* of its refusal; NULL: it is run */
+  const char *words; /* in its refusal; NULL: it is run */
   Data y, z;         /* z: the second output, where one is wanted */
 } Row;
 

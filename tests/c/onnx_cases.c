@@ -19,7 +19,7 @@ typedef struct OnnxCase {
   Error error; /* why it does not pass */
   const Onnx__GraphProto *graph;
   Tolerance tolerance;
-  int set; /* of inputs and outputs, of which a case may have several */
+  int set; /* inputs and outputs; a case may have several sets */
   TrainletSession *session;
 } OnnxCase;
 
@@ -81,7 +81,7 @@ static Status compare_outputs(OnnxCase *c) {
   return compared ? STATUS_OK : error_set(&c->error, STATUS_INVALID_MODEL, NULL, "it wants no output");
 }
 
-/* What ONNX's own runner allows, unless the case has a file that says otherwise. */
+/* ONNX's own tolerance, unless the case has a file that says otherwise. */
 static Tolerance read_tolerance(OnnxCase *c) {
   size_t count;
   const char *text = file_read(&c->arena, arena_print(&c->arena, "%s/data.json", c->folder), &count);

@@ -5,10 +5,10 @@
 #include "trainlet.h"
 
 typedef struct OnnxValue {
-  const char *name; /* of the input or output */
+  const char *name; /* the input's or output's */
   bool sequence;
   Value *tensors;
-  int count; /* of a sequence; else 1, and 0 for an optional without an element */
+  int count; /* items of a sequence; else 1, and 0 for an empty optional */
 } OnnxValue;
 
 /* From a file's bytes; `info` says which of the three it is. */
@@ -19,6 +19,6 @@ typedef struct Tolerance {
   double relative, absolute;
 } Tolerance;
 
-/* With the session's output of that name, as ONNX's own runner does: floats by |got - wanted| ≤ absolute +
+/* Compares the session's output of that name as ONNX's own runner does: floats by |got - wanted| ≤ absolute +
  * relative·|wanted|, bfloat16 by at least two units of its last place, all else exactly. */
 Status onnx_value_compare(const OnnxValue *wanted, const TrainletSession *s, Tolerance t, Error *error);

@@ -23,15 +23,15 @@ typedef struct OpCase {
   int in_count;
   Attr attrs[OPCASE_ATTRS];
   int attr_count;
-  Arena arena;       /* of the data and attributes */
-  const int *rank;   /* of output 0, as a file declares it; NULL: it does not */
+  Arena arena;       /* for data and attributes */
+  const int *rank;   /* output 0's, as a file declares it; NULL: it does not */
   char problem[160]; /* why the text is not understood, "" when it is */
 } OpCase;
 
 bool opcase_parse(const Op *op, const Case *text, OpCase *out);
 void opcase_free(OpCase *c);
 
-/* Which dims of the fed inputs are symbols. */
+/* Dims of the fed inputs that are symbols. */
 typedef enum Symbols {
   SYMBOLS_NONE,
   SYMBOLS_SHARED,   /* N: input 0's first dim and every equal first dim of another input */

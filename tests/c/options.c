@@ -8,7 +8,7 @@
 
 enum { PAIRS = 3 };
 typedef struct Wrong {
-  const char *words; /* of the sentence */
+  const char *words; /* in the sentence */
   const char *options[PAIRS][2];
 } Wrong;
 
@@ -201,7 +201,7 @@ static bool same_training_model(const TrainletArtifacts *a, const TrainletArtifa
   return bytes == other_bytes && (!bytes || memcmp(file, other, bytes) == 0);
 }
 
-/* What is built after option `at` was refused is what is built without it. */
+/* A refused option `at` leaves the build as it is without it. */
 static void check_no_trace(TrainletArtifacts *a, const Wrong *w, int at) {
   TrainletArtifacts *without = trainlet_artifacts_new();
   if (load(without) && set_some(without, w, at) == at) {

@@ -7,7 +7,7 @@
 #include "check.h"
 #include "ort_set.h"
 
-static double worst_loss, worst_parameter; /* of the running set */
+static double worst_loss, worst_parameter; /* in the running set */
 
 static void hold_loss(double got, double want, const char *what) {
   double difference = fabs(got - want) / fabs(want);

@@ -98,7 +98,7 @@ static void every_format_comes_back(const void *format) {
   ort_set_close(&set);
 }
 
-/* What the runtime reads first: identifier, version, and no optimizer group when none was asked for. */
+/* The runtime first reads identifier and version, and no optimizer group when none was asked for. */
 static void versions_are_told_apart(const void *argument) {
   OrtSet set;
   TrainletSession *s = ort_set_open(&set, "mnist_web") ? ort_set_session(&set, NULL, 0) : NULL;
@@ -309,7 +309,7 @@ static void hostile_bytes_get_a_sentence(const void *path) {
   arena_free(&arena);
 }
 
-/* What the reader lets through, a session refuses or trains with. */
+/* A session refuses what the reader lets through, or trains with it. */
 static OrtSet *session_set; /* a HostileReader has no room for it */
 
 static bool refused_by_a_session(const uint8_t *bytes, size_t count) {

@@ -74,7 +74,7 @@ static void the_order_of_backward_runs_is_free(const void *argument) {
 static void runs_may_be_left_open(const void *argument) {
   GoldenRun run;
   TrainletSession *s = open_session(&run, NULL);
-  for (int i = 0; s && i < 12; i++) { /* of more shapes than programs are kept */
+  for (int i = 0; s && i < 12; i++) { /* more shapes than programs are kept */
     int id = forward(s, 1 + i, i);
     if (i % 3 == 0) trainlet_session_drop_forward(s, id);
     if (i % 3 == 1) backward(s, id, 1 + i, "input");

@@ -188,8 +188,8 @@ static Status steps_under(const GoldenRun *run, unsigned mask, double limit, dou
   return status;
 }
 
-/* With 94 % of the step's memory, what is cheap is computed twice, to the same bits; without that pass the step is
- * refused. */
+/* A limit of 94 % of the step's memory: cheap values are computed twice, to the same bits; without that pass the step
+ * is refused. */
 static void a_limit_is_kept_by_computing_again(const void *name) {
   GoldenRun run;
   double losses[GOLDEN_STEPS], again[GOLDEN_STEPS], taken, arena, less, lowest;

@@ -118,7 +118,7 @@ static void run(Frozen *m, float y[2 * ROWS]) {
   machine_free(&machine);
 }
 
-static const double off[] = {0.02, 0.2, 0.002}; /* of int8, int4 and float16, at most, of numbers up to 3 */
+static const double off[] = {0.02, 0.2, 0.002}; /* int8, int4 and float16, at most, for numbers up to 3 */
 
 static void is_rewritten(const void *argument) {
   const Rewritten *row = argument;

@@ -64,7 +64,7 @@ typedef struct Numbers {
   Value *(*make)(Frozen *m);
   QuantizeKind kind;
   int last_rows;
-  const char *names[3]; /* of the numbers, scales and zero points */
+  const char *names[3]; /* numbers, scales and zero points */
 } Numbers;
 static const Numbers numbers[] = {
     {"int8", known_columns, QUANTIZE_INT8, COLUMNS, {"w_quantized", "w_scale"}},

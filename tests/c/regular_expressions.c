@@ -368,7 +368,7 @@ static const char *repeated(Arena *arena, const char *before, const char *unit, 
   return text;
 }
 
-/* As many as there may be are read, one more or a few are refused, wherever the last one fails. */
+/* Patterns at the limits are read, one more or a few are refused, wherever the last one fails. */
 static void long_patterns_are_refused(const void *argument) {
   static const struct {
     const char *before, *unit, *after;

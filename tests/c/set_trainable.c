@@ -124,7 +124,7 @@ static void bad_choices_change_nothing(const void *argument) {
   golden_run_close(&run);
 }
 
-/* What only the frozen parameters' gradients needed is not computed. */
+/* Freezing skips what only the frozen parameters' gradients needed. */
 static void freezing_saves_work(const void *argument) {
   GoldenRun run;
   TrainletSession *s = NULL;

@@ -65,7 +65,7 @@ static bool stop_once(const GoldenRun *run, TrainletSession *s, int step, int ea
   return true;
 }
 
-/* How often a batch's run asks, with one thread. */
+/* Questions of a batch's run on one thread. */
 static long count_questions(const GoldenRun *run) {
   Patience patience = {.left = 1000000};
   TrainletSession *s = golden_session(run, NULL, 0);

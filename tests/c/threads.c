@@ -58,7 +58,7 @@ static void every_chunk_is_done_once(const void *argument) {
   }
 }
 
-/* What a region wrote is seen after it, by the caller and by every chunk of the next. */
+/* The caller and every chunk of the next region see what a region wrote. */
 typedef struct Sums {
   int rounds[64]; /* not atomic on purpose: ThreadSanitizer tells when a region does not order them */
 } Sums;

@@ -79,7 +79,7 @@ static bool trainer_ok(const TrainletTrainer *t, Status status, const char *what
 
 /* ---- the same as a session ---- */
 
-/* What the session was fed is still where it may be fed again. */
+/* The session's fed values stay where they may be fed again. */
 static void copy_feed(const Net *net, TrainletSession *s, TrainletTrainer *t, const char *key) {
   const Json *spec = json_get(net->run.recipe, key);
   int64_t dims[8] = {batch_of(net)};
@@ -176,7 +176,7 @@ static void every_golden_network(void) {
 
 static char *memory;
 
-/* As far as so many bytes lead. */
+/* Trains in so many bytes, or fails. */
 static Status train_in(const Net *net, size_t bytes, size_t *planned, Error *error) {
   check(trainlet_use_memory(memory, bytes), "the memory is not taken");
   TrainletTrainer *t = trainlet_trainer_new();
@@ -267,7 +267,7 @@ static bool train_on(const uint8_t *bytes, size_t count) {
   return status != STATUS_OK;
 }
 
-/* With a checksum that fits, so that it is no wall. */
+/* Mends the checksum, so that it is no wall. */
 static bool train_on_mended(const uint8_t *bytes, size_t count) {
   if (count < sizeof(CompactHead)) return train_on(bytes, count);
   uint8_t *copy = memcpy(malloc(count), bytes, count);

@@ -27,7 +27,7 @@ static TrainletSession *session_of(const TrainletArtifacts *a) {
   return NULL;
 }
 
-/* By the training_info alone, but for what `options` (key, value, …, NULL) say. */
+/* Uses the training_info alone, except for `options` (key, value, …, NULL). */
 static TrainletSession *open_with(const void *model, size_t bytes, const char *const *options) {
   TrainletArtifacts *a = trainlet_artifacts_new();
   bool ok = trainlet_artifacts_load(a, model, bytes) == STATUS_OK &&

@@ -36,7 +36,7 @@ static double eval_loss(const GoldenRun *run, TrainletSession *s) {
   return ok ? (double)*(const float *)trainlet_session_output(s, 0)->data : NAN;
 }
 
-/* What was saved goes on to the same bits. */
+/* Saved sessions go on to the same bits. */
 static void check_goes_on(const GoldenRun *run, TrainletSession *s) {
   size_t bytes, count = trainlet_session_element_count(s, TRAINLET_ALL);
   if (!golden_ok(s, trainlet_session_save(s, true, TRAINLET_FORMAT_TRAINLET), "saving")) return;
@@ -171,13 +171,13 @@ static void lora_that_fits_nothing_is_refused(const void *argument) {
 /* ---- frozen weights in fewer bits ---- */
 
 static const struct Kind {
-  const char *name, *end; /* of the names of what takes a weight's place */
-  double bound;           /* of the loss's change, a part of it */
+  const char *name, *end; /* suffix of names that replace a weight's */
+  double bound;           /* relative change of the loss */
 } kinds[] = {{"float16", "_float16", 2e-3}, {"int8", "_quantized", 3e-2}, {"int4", "_Q4", 2e-1}};
 
 typedef struct FrozenRow {
   const char *what, *network;
-  Options options; /* of both; quantizeFrozen comes beside them */
+  Options options; /* both sessions'; quantizeFrozen is added */
   bool table;      /* only look-ups read what is frozen, which are of int8 even with int4 */
 } FrozenRow;
 

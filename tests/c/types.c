@@ -12,7 +12,7 @@
 
 static const struct {
   DType type;
-  double unit; /* of rounding, relative */
+  double unit; /* rounding, relative */
 } floats[] = {{DTYPE_FLOAT64, 0x1p-24}, {DTYPE_FLOAT16, 0x1p-11}, {DTYPE_BFLOAT16, 0x1p-8}};
 enum { FLOATS = sizeof floats / sizeof *floats };
 

@@ -8,7 +8,7 @@ typedef struct Function {
   const char *name;
   f32x4 (*four)(f32x4 x);
   double (*exact)(double x);
-  float low, high; /* of x */
+  float low, high; /* for x */
   double ulps;
 } Function;
 

@@ -95,7 +95,7 @@ function programs() {
   return readdirSync(FOLDER).filter((name) => /^(test|found)_\w+$/.test(name));
 }
 
-/** What a fuzz target is run on: inputs that it found, and its seeds. */
+/** A fuzz target's inputs: those that it found, and its seeds. */
 function inputsOf(name, seeds) {
   if (!name.startsWith('found_')) return [];
   const target = name.slice('found_'.length);

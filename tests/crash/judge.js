@@ -4,8 +4,7 @@ import assert from 'node:assert/strict';
 import { KEEP, STEPS } from './life.js';
 
 /**
- * What a writer's training is when nobody kills it: the loss of each step, and the hashes of the checkpoints saved at
- * each.
+ * A writer's training that nobody kills: the loss of each step, and the hashes of the checkpoints saved at each.
  * @param {(tell: (event: any) => void, saved: (step: number, hash: string) => void) => Promise<void>} train a whole
  * life
  */
@@ -25,7 +24,7 @@ export async function referenceOf(train) {
 export class Judge {
   counts = { kills: 0, acknowledged: 0, versions: 0, losses: 0, resumed: 0, trainings: 0 };
   #references;
-  /** What each writer has had acknowledged, by version. @type {Map<number, { who: number, step: number }>} */
+  /** Each writer's acknowledged saves, by version. @type {Map<number, { who: number, step: number }>} */
   #acknowledged = new Map();
   /** The newest checkpoint of each writer, as found. @type {Map<number, { step: number } | undefined>} */
   #own = new Map();
@@ -70,7 +69,7 @@ export class Judge {
     this.counts.acknowledged++;
   }
 
-  /** What is in the store when nobody writes. @param {any} found */
+  /** The store's content when nobody writes. @param {any} found */
   inspect({ versions, newest, skipped }) {
     assert.deepEqual(skipped, [], 'a version is not whole');
     assert.equal(newest, versions.at(-1)?.version);

@@ -16,7 +16,7 @@ export const hex = async (bytes) =>
     .join('');
 
 /**
- * What is in the store: each version's writer, step and hash, and what `load` gives; and the newest checkpoint of one
+ * The store's content: each version's writer, step and hash, and what `load` returns; and the newest checkpoint of one
  * writer.
  * @param {import('../../js/types.js').CheckpointStore} store
  * @param {number} [me]

@@ -6,7 +6,7 @@ import { dataOf, KEEP, NAME, optionsOf, PEOPLE, WITHOUT } from './person.js';
 const keyOf = (who, without) => `${who} without ${without ?? 'none'}`;
 
 /**
- * What each fineTune gives when nobody kills it: the hash of its session in the end, and those of all that it saves.
+ * Results of each fineTune that nobody kills: the hash of its final session, and those of all that it saves.
  * @param {typeof import('../../js/index.js')} trainlet @param {Uint8Array} model
  */
 export async function personReferences(trainlet, model) {
@@ -32,10 +32,10 @@ export class PersonJudge {
   counts = { kills: 0, acknowledged: 0, samples: 0, versions: 0, learned: 0, resumed: 0, tuned: 0, forgotten: 0 };
   #references;
   #hashes;
-  /** What each sample was acknowledged to be. @type {Map<string, { label?: string | null, gone?: boolean }>} */
+  /** Each sample's acknowledged state. @type {Map<string, { label?: string | null, gone?: boolean }>} */
   #samples = new Map();
   /**
-   * What was about to become of some: a label, or undefined where they are to be deleted. @type {Map<string, unknown>}
+   * Changes about to be made: a label, or undefined for samples to be deleted. @type {Map<string, unknown>}
    */
   #changing = new Map();
   /** It has not saved what it learned since the last kill. */
@@ -81,7 +81,7 @@ export class PersonJudge {
     if (without !== undefined) this.counts.forgotten++;
   }
 
-  /** What is there when nobody writes. @param {any} found */
+  /** The content when nobody writes. @param {any} found */
   inspect({ there, versions }) {
     const now = new Map(there.map((sample) => [sample.id, sample]));
     for (const { id, whole } of there) assert.ok(whole, `sample ${id} is torn or mixed`);

@@ -8,7 +8,7 @@ export const NAME = 'person';
 const CLASSES = ['ring', 'cross', 'bar'];
 const EACH = 5;
 const SAMPLES = CLASSES.length * EACH;
-/** Of so many different people, one after the other. */
+/** Number of people, one after the other. */
 export const PEOPLE = 2;
 /** The example that is forgotten, and one that is added by mistake. */
 const [FORGOTTEN, MISTAKE] = [4, 90];
@@ -29,7 +29,7 @@ export const sampleOf = ({ Tensor }, who, n) => ({
   meta: { who, n },
 });
 
-/** What fineTune is told. @param {object} checkpoint */
+/** Options of fineTune. @param {object} checkpoint */
 export const optionsOf = (checkpoint) => ({
   classes: CLASSES,
   epochs: 6,
@@ -53,7 +53,7 @@ export function dataOf({ Tensor }, who, without) {
 }
 export const WITHOUT = FORGOTTEN;
 
-/** What is in both stores. */
+/** Content of both stores. */
 async function look(samples, checkpoints) {
   const listed = await samples.list();
   const there = [];

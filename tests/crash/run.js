@@ -169,7 +169,7 @@ async function browserRound(judge, { kind, pages, round, profile, writers, perso
   }
 }
 
-/** As Promise.withResolvers, which Node 20 has not. */
+/** Promise.withResolvers, which Node 20 lacks. */
 function withResolvers() {
   const parts = {};
   parts.promise = new Promise((resolve, reject) => Object.assign(parts, { resolve, reject }));
@@ -198,7 +198,7 @@ async function repeat(title, appoint, rounds, round, end) {
   console.log(`${title}: ${judge.summary} (${Math.round((performance.now() - since) / 1000)} s)`);
 }
 
-/** How many rounds of each kind; undefined where only help was asked for. */
+/** Rounds of each kind; undefined where only help was asked for. */
 function readRounds() {
   const usual = { node: 80, chromium: 80, firefox: 40, two: 100, person: 50 };
   const text = { type: 'string' };

@@ -1,4 +1,4 @@
-// What was acknowledged before a kill, and whether the store has kept it: nothing lost, torn or mixed.
+// Judges whether the store has kept what it acknowledged before a kill: nothing lost, torn or mixed.
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';

@@ -15,8 +15,8 @@ it where nothing else does.`;
 
 const LONG_TASK = 50;
 /**
- * By how much the memory of the second half may be above that of the first, what is counted at most, what is resident,
- * where garbage comes and goes, at least. What a history keeps of an epoch.
+ * Bound on the growth of memory from the first half to the second: the most that is counted, and the least that is
+ * resident, where garbage comes and goes. MB that a history keeps of an epoch.
  */
 const GROWTH = 1.05,
   HISTORY_MB = 200 / 2 ** 20;
@@ -42,7 +42,7 @@ async function longestTask(browser, page) {
   return Math.max(0, ...tasks.map(({ tdur }) => tdur / 1000));
 }
 
-/** What the tab's process holds, in MB: of its own, by the system. */
+/** Private memory of the tab's process by the system, in MB. */
 async function residentMB(browser) {
   const session = await browser.newBrowserCDPSession();
   const { processInfo } = await session.send('SystemInfo.getProcessInfo');
@@ -56,7 +56,7 @@ async function residentMB(browser) {
   return Math.max(...sizes);
 }
 
-/** What the browser counts of the page and its workers after it has collected garbage, in MB. */
+/** Memory of the page and its workers that the browser counts after collecting garbage, in MB. */
 const countedMB = async (page) =>
   (await page.evaluate(async () => (await performance.measureUserAgentSpecificMemory()).bytes)) / MB;
 
@@ -94,7 +94,7 @@ async function watch(browser, page, tuning) {
   return rows;
 }
 
-/** What is not as it should be, a line each. The first row is of a tab that is still filling its caches. */
+/** Faults, a line each. The first row is of a tab that is still filling its caches. */
 function faults([, ...rows], { pauses, cancelled, stepMs, stopped, failed }) {
   const grown = (name, kind, of) => {
     const [first, second] = [rows.slice(0, rows.length / 2), rows.slice(rows.length / 2)].map((half) =>

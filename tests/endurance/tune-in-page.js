@@ -44,7 +44,7 @@ const options = (more) => ({
 window.tune = async (ms) => {
   const store = await trainlet.CheckpointStore.open({ database: 'endurance' });
   const data = examples();
-  await new Promise((resolve) => setTimeout(resolve, 200)); // what makes the examples is no task of fineTune's
+  await new Promise((resolve) => setTimeout(resolve, 200)); // making the examples is no task of fineTune's
   new PerformanceObserver((list) => {
     seen.tasks.push(...list.getEntries().map(({ duration }) => Math.round(duration)));
   }).observe({ type: 'longtask' });
@@ -70,7 +70,7 @@ window.tune = async (ms) => {
   return { steps, stopped, pausedMs: Math.round(pausedMs), stepMs: (phaseMs - pausedMs) / steps };
 };
 
-/** How long it takes until a call is rejected after its signal, in ms. */
+/** Ms until a call is rejected after its signal. */
 window.cancel = async () => {
   const stop = new AbortController();
   let epochs = 0;

@@ -8,7 +8,7 @@
 #include "fuzz.h"
 
 enum { SESSIONS = 2, CALLS_MAX = 48, LIMIT_BYTES = 8 << 20, FILE_BYTES = 16 };
-/* What is loaded: models, then of each way to train one of the first two its four files and a checkpoint. */
+/* Loaded files: models, then the four files and a checkpoint of each way to train one of the first two. */
 enum { MODELS = 4, WAYS = 4, PARTS = TRAINLET_CHECKPOINT + 2, BLOBS = MODELS + WAYS * PARTS };
 
 /* ---- bytes to load: whole ones, made once ---- */
@@ -287,7 +287,7 @@ static void stop_later(Run *r, TrainletSession *s) {
   trainlet_session_stop_when(s, input_below(&r->in, 3) ? asked : NULL, &r->questions[s == r->sessions[1]]);
 }
 
-/* What a fit keeps comes back, whatever text it is. */
+/* Text kept for a fit comes back, whatever it is. */
 static void keep_fit(Run *r, TrainletSession *s) {
   const char *text = input_text(&r->in, r->text[0]);
   if (trainlet_session_set_fit(s, text) == STATUS_OK) hold(strcmp(trainlet_session_fit(s), text) == 0);
@@ -299,7 +299,7 @@ static const char *any_of(Run *r, const char *const *texts, int count) {
   return i < count ? texts[i] : input_text(&r->in, r->text[0]);
 }
 
-/* How parameters change: which, how fast, within which bounds; and their average. */
+/* Sets which parameters train, how fast, within which bounds; and their average. */
 static void set_training(Run *r, TrainletSession *s) {
   static const char *const groups[] = {"",
                                        "*\n0.5\n\n0.5\n",

@@ -68,7 +68,7 @@ Onnx__TensorProto *builder_floats(Builder *b, const char *name, int rank, const 
   return t;
 }
 
-/* Of a Constant node, so that nobody takes it for a parameter. */
+/* A Constant node, so that nobody takes it for a parameter. */
 void builder_ints(Builder *b, const char *name, const int64_t *ints, int count) {
   Onnx__NodeProto *n = builder_node(b, "Constant", "", NULL, 0, name);
   builder_int_list(b, n, "value_ints", ints, count);

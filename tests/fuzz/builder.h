@@ -9,7 +9,7 @@
 enum { BUILDER_MOST = 256 };
 
 typedef struct Builder {
-  Arena arena; /* of all that the structs point to, apart from names and data, which must stay */
+  Arena arena; /* holds all that the structs point to, except names and data, which must stay */
   Onnx__ModelProto model;
   Onnx__GraphProto graph;
   Onnx__OperatorSetIdProto opset, *opsets[1];

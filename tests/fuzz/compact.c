@@ -25,7 +25,7 @@ static void hold_round_trip(const Compact *c) {
 
 enum { BATCH = 2 };
 
-/* Whether a step is not too much for the limits. */
+/* True if a step is within the limits. */
 static bool train(const uint8_t *bytes, size_t count) {
   const FuzzFeed how = {.batch = BATCH, .values = FEED_TAME};
   TrainletSession *s = trainlet_session_new();

@@ -23,7 +23,7 @@ typedef enum FeedValues {
 
 typedef struct FuzzFeed {
   int batch; /* bound to every symbol */
-  int items; /* of a sequence; an optional is without an element where it is 0 */
+  int items; /* a sequence's length; 0: an optional is without an element */
   FeedValues values;
   uint32_t seed;
 } FuzzFeed;
@@ -34,7 +34,7 @@ bool fuzz_feed(TrainletSession *s, TrainletPart part, const FuzzFeed *how);
 /* A step in two halves, three of them open at once. */
 void fuzz_outside(TrainletSession *s, const FuzzFeed *how);
 
-/* What was written is read. */
+/* Loads what was written. */
 void hold_loads(TrainletPart part, const void *bytes, size_t count);
 /* Saves: refused where training made values infinite, else what is written can be loaded. */
 void fuzz_save(TrainletSession *s, TrainletFormat format);
@@ -43,7 +43,7 @@ enum { FUZZ_ENVELOPE = 32 };
 /* The body as a whole checkpoint, in room for it and FUZZ_ENVELOPE bytes more; how many there are. */
 size_t fuzz_envelope(const uint8_t *body, size_t count, uint8_t *out);
 
-/* What a structured target decodes its case from; zeros past the end. */
+/* Bytes of a structured target's case; zeros past the end. */
 typedef struct Input {
   const uint8_t *at, *end;
 } Input;

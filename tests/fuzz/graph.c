@@ -68,8 +68,8 @@ static void hold_near(double got, double want, double allowed, const char *what,
 
 /* ---- inference against the plain interpreter ---- */
 
-/* What rounding may do: a part of the largest number met; and, where that is not enough, what a nudge of the inputs by
- * 1e-6 does, and roundings. */
+/* Allowed rounding: a part of the largest number met and, where that is not enough, the effect of nudging the inputs by
+ * 1e-6, and of roundings. */
 static double rounding_of(const Plain *p) { return 3e-5 * (1 + p->largest); }
 
 static double nudge_of(const Plain *p, const Plain *nudged, size_t i) {
@@ -194,7 +194,7 @@ static void hold_loss(const Case *c, const Plain *p, double got, const char *wha
 
 static void train(Case *c, int batch) {
   TrainletSession *on = open_session(c, true), *off = open_session(c, false);
-  bool kinks = c->net.random; /* what a Dropout leaves, the plain interpreter does not know */
+  bool kinks = c->net.random; /* the plain interpreter does not know what a Dropout leaves */
   for (int step = 0; step < STEPS; step++) {
     Plain p;
     plain_run(&p, &c->net, batch, true, c->inputs, 0);

@@ -8,7 +8,7 @@
 
 enum { LIMIT_BYTES = 16 << 20, IN_PLACE_BYTES = 1 << 16 };
 
-/* Of each length of input other values. */
+/* Each length of input gets other values. */
 static const FuzzFeed runs[] = {{2, 2, FEED_ONES, 0}, {3, 1, FEED_TAME, 0}, {0, 0, FEED_TAME, 0}, {1, 2, FEED_WILD, 0}};
 enum { RUNS = sizeof runs / sizeof *runs };
 

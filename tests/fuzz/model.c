@@ -8,7 +8,7 @@
 #include "onnx/onnx.h"
 #include "train/optimizer.h"
 
-/* Of two nodes of one name, the second is written without, and read under its first output's. */
+/* The second of two nodes with one name is written without, and read under its first output's. */
 static void hold_node_names(const Graph *g, Graph *again) {
   hold(g->node_count == again->node_count);
   for (int i = 0; i < g->node_count; i++) {

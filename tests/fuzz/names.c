@@ -54,7 +54,7 @@ static bool is_utf8(const char *s) {
 
 /* ---- the way ---- */
 
-/* Those that a session is asked to have: each is taken, or refused with a sentence and not there. */
+/* Sets properties: each is taken, or refused with a sentence and not there. */
 static void set_properties(TrainletSession *s, const Names *n) {
   for (int i = 0; i < PROPERTIES; i++) {
     int kind = n->kinds >> 2 * i & 3;

@@ -34,12 +34,12 @@ typedef enum NetOp {
 typedef struct NetValue {
   char name[8];
   int rank, dim[NET_RANK];
-  float *data; /* of a parameter; else NULL */
+  float *data; /* a parameter's; else NULL */
 } NetValue;
 
 typedef struct NetStep {
   NetOp op;
-  int kind; /* of several alike: see the tables in net.c */
+  int kind; /* variant: see the tables in net.c */
   int in[5], in_count, out;
   int p[NET_NUMBERS];
   float f;
@@ -54,7 +54,7 @@ typedef struct Net {
 } Net;
 
 void net_decode(Net *net, Input *in);
-uint8_t *net_write(const Net *net, size_t *bytes); /* of malloc */
+uint8_t *net_write(const Net *net, size_t *bytes); /* malloc'ed */
 size_t net_count(const NetValue *v, int batch);
 
 typedef struct Plain {
@@ -63,7 +63,7 @@ typedef struct Plain {
   int batch;
   bool training; /* BatchNormalization takes the batch's own statistics */
   double *x[NET_VALUES];
-  double largest; /* of all absolute values */
+  double largest; /* absolute value */
   bool single;    /* a BatchNormalization trains on one value of a channel, which is refused */
   bool kink;      /* something stands so near a corner of its function that rounding decides on its gradient */
 } Plain;
@@ -74,11 +74,11 @@ void plain_run(Plain *p, const Net *net, int batch, bool training, float *const 
 double plain_loss(const Plain *p, const int64_t *classes,
                   const float *targets); /* cross-entropy with classes, else mse */
 
-/* Of NET_UNARY, NET_BINARY and NET_REDUCE, by kind. */
+/* Tables by kind: NET_UNARY, NET_BINARY, NET_REDUCE. */
 typedef struct NetUnary {
   const char *name;
   double (*f)(double x);
-  double corner[2]; /* where its gradient jumps; NAN: nowhere */
+  double corner[2]; /* its gradient jumps here; NAN: nowhere */
 } NetUnary;
 extern const NetUnary net_unary[];
 extern const int net_unary_count;

@@ -57,7 +57,7 @@ static double *element(const Tensor *t, const int *at) {
   return &t->x[i];
 }
 
-/* As of `t` broadcast to the rank of `at`, aligned at the end. */
+/* Element of `t` broadcast to the rank of `at`, aligned at the end. */
 static double broadcast(const Tensor *t, const int *at, int rank) {
   int own[NET_RANK];
   for (int k = 0; k < t->rank; k++) own[k] = t->dim[k] == 1 ? 0 : at[rank - t->rank + k];
@@ -238,8 +238,8 @@ static double output(Plain *p, const NetStep *s, const Tensor *in, const Tensor 
 
 /* ---- the network ---- */
 
-/* What rounding to float may do to number `k` of a step, up or down, where the inputs are nudged by so much; another
- * way in each step, as what is the same in all examples is lost between norms. */
+/* Error of rounding number `k` of a step to float, up or down, where the inputs are nudged. It differs in each step, as
+ * errors equal in all examples vanish between norms. */
 static double rounding(double nudge, int step, size_t k) {
   uint32_t bits = (uint32_t)k * 2654435761u + (uint32_t)step * 2246822519u;
   bits = (bits ^ bits >> 15) * 2246822519u;

@@ -13,7 +13,7 @@ static void run_file(const char *path, FILE *file) {
   fseek(file, 0, SEEK_END);
   size_t count = (size_t)ftell(file);
   rewind(file);
-  uint8_t *bytes = malloc(count + !count); /* of exactly that size: the sanitizer sees a read past the end */
+  uint8_t *bytes = malloc(count + !count); /* exact size: the sanitizer sees a read past the end */
   size_t got = fread(bytes, 1, count, file);
   fclose(file);
   if (getenv("TRAINLET_REPLAY_NAMES")) fprintf(stderr, "%s\n", path);

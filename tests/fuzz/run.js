@@ -161,7 +161,7 @@ function ended(program, args) {
   });
 }
 
-/** What a target found, and how to run it again. */
+/** Reports a finding and how to run it again. */
 function tell(name, kind, text, found, fresh) {
   const lines = text.split('\n').filter((line) => !/^#\d+\s|^(INFO|NEW_FUNC|\tNEW)|^\s*NEW_FUNC/.test(line));
   console.error(`\n── ${name}, ${kind} bits ──\n${lines.slice(0, 60).join('\n')}`);

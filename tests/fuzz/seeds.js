@@ -1,5 +1,5 @@
-// What the fuzz targets begin with: ONNX's backend cases, Debian's and newer ones, the golden models, and what training
-// makes of these, in build/fuzz/seeds.
+// Seeds of the fuzz targets: ONNX's backend cases, Debian's and newer ones, the golden models, and what training makes
+// of these, in build/fuzz/seeds.
 
 import { createHash } from 'node:crypto';
 import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';

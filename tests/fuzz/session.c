@@ -44,7 +44,7 @@ static void train(const uint8_t *bytes, size_t count, const char *loss) {
     for (int part = TRAINLET_TRAIN; part <= TRAINLET_CHECKPOINT; part++) {
       size_t length;
       const void *data = trainlet_artifacts_bytes(a, (TrainletPart)part, &length);
-      hold(trainlet_session_load(s, (TrainletPart)part, data, length) == STATUS_OK); /* what we wrote, we read */
+      hold(trainlet_session_load(s, (TrainletPart)part, data, length) == STATUS_OK); /* we read what we wrote */
     }
     loaded = trainlet_session_ready(s) == STATUS_OK;
     if (loaded) run(s, (uint32_t)count);

@@ -48,7 +48,7 @@ export async function execute({ seeds, mutate, fix, read }, count, seed, coverag
     batch = found.length ? FEWEST : Math.min(2 * batch, MOST);
     row.executions += inputs.length;
     row.megabytes = Math.max(row.megabytes, Math.round(process.memoryUsage.rss() / 2 ** 20));
-    await setImmediate(); // what a reader left to the event loop, as memory of zlib
+    await setImmediate(); // lets the event loop free a reader's memory, as zlib's
   }
   const seconds = (performance.now() - since) / 1000;
   return { ...row, kept: kept.length, 'a second': Math.round(row.executions / seconds) };

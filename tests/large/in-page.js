@@ -8,7 +8,7 @@ const PROMPT = 8;
 const tell = (what, more) =>
   fetch('/talk/told', { method: 'POST', body: JSON.stringify({ what, at: performance.now(), ...more }) });
 
-/** What has a rule that can be learned: each token is the one before it and a fixed number. */
+/** Tokens with a rule to learn: each is the one before plus a fixed number. */
 const tokens = (from, count) =>
   BigInt64Array.from({ length: count }, (_, i) => BigInt(((from + i) * 7919) % VOCABULARY));
 

@@ -40,7 +40,7 @@ const textOf = (file) => {
   }
 };
 
-/** What the processes of tabs of this profile hold of their own, in MB: the largest of them. */
+/** Private memory of the largest tab process of this profile, in MB. */
 function residentMB(profile) {
   const pids = readdirSync('/proc').filter((name) => /^\d+$/.test(name));
   const tabs = pids.filter((pid) => {

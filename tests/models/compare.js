@@ -1,4 +1,4 @@
-// What Trainlet computes and learns of a model, beside what its framework noted in case.json.
+// Compares what Trainlet computes and learns with the framework's notes in case.json.
 
 import { generateArtifacts, InferenceSession, Tensor, TrainingSession } from '../../js/index.js';
 import { HERE } from '../support/engines.js';
@@ -12,7 +12,7 @@ const ARRAYS = {
   uint8: Uint8Array,
 };
 
-/** Of a note: bytes in base64, or words. */
+/** Reads a note: base64 bytes, or words. */
 export function tensorOf({ type, dims, data }) {
   if (type === 'string') return new Tensor(type, data, dims);
   const bytes = Uint8Array.from(Buffer.from(data, 'base64'));

@@ -1,4 +1,4 @@
-// Which lines of the engine compute gradients: those that run in the harness, but not when it leaves the gradients out.
+// Lines of the engine that compute gradients: they run in the harness, but not when it leaves the gradients out.
 
 import { execFileSync } from 'node:child_process';
 import { readdirSync, rmSync } from 'node:fs';
@@ -22,7 +22,7 @@ export function gradientLines(build) {
   return found;
 }
 
-/** How often each line ran, by file and line. */
+/** Runs of each line, by file and line. */
 function linesRun(build, args) {
   const counts = () =>
     readdirSync(build, { recursive: true })

@@ -208,13 +208,13 @@ export function otherNumbers(number) {
   return x === 0 ? ['1.0'] : [String(x * 2).replace(/^(\d+)$/, '$1.0'), x === 1 ? '0.5' : '1.0'];
 }
 
-/** Whether the place is the size of an array that is being declared. */
+/** True at the size of an array that is being declared. */
 function isDeclared(bare, at) {
   const line = bare.slice(bare.lastIndexOf('\n', at) + 1, at);
   return /^\s*(?:static |const )*[a-z]\w*[ *]+(?:[^=;]*, )?\**\w+(?:\[\w+\])*\[$/.test(line) || /^\s*enum /.test(line);
 }
 
-/** Whether the place is in the last part of for (…; …; …), where another step never ends. */
+/** True in the last part of for (…; …; …), where another step never ends. */
 function inForUpdate(bare, at) {
   const head = bare.lastIndexOf('for (', at);
   if (head < 0) return false;

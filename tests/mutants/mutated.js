@@ -1,4 +1,4 @@
-// With --import: one module of the package is read from another file, $MUTATED_TEXT in the place of $MUTATED_FILE.
+// Loaded by --import: reads one module of the package from another file, $MUTATED_TEXT instead of $MUTATED_FILE.
 
 import { register } from 'node:module';
 import { pathToFileURL } from 'node:url';

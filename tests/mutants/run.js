@@ -35,7 +35,7 @@ const PASSES = 0.95;
 /** Functions that check a model before it runs, and give sizes of scratch memory: no gradient is computed there. */
 const NO_GRADIENT = /_infer$|^check_|_bytes$|^infer_|_want_statistics$/;
 
-/** How a mutant is killed. */
+/** Ways a mutant is killed. */
 const KILLS = ['failed', 'crash', 'time'];
 /** The table's columns, of a file's row. */
 const COLUMNS = ['mutants', 'killed', ...KILLS, 'survived', 'equivalent'];
@@ -164,7 +164,7 @@ function shuffled(mutants) {
 
 // ── what becomes of them ──
 
-/** What equivalent.json may call it: the change, or its line, where no change of it matters. */
+/** Names that equivalent.json may use: the change, or its line, where no change of it matters. */
 function namesOf({ id }) {
   return [id, id.split('  ⇒  ')[0]];
 }
@@ -237,7 +237,7 @@ function commandsOf({ folder }) {
   return new Map(commands.map((c) => [c.file.slice(root.length), c.command]));
 }
 
-/** What includes each header of ours, through other headers too. */
+/** Includers of each header of ours, through other headers too. */
 function includers() {
   const files = readdirSync(join(root, 'src'), { recursive: true })
     .filter((name) => /\.[ch]$/.test(name))
@@ -281,7 +281,7 @@ async function codeUnchanged(file, { commands, units }) {
   return code(await compiled(folder, commands.get(QUICK), units, file, readFileSync(join(root, file), 'utf8')));
 }
 
-/** What the objects hold, to see whether a change makes another program at all. */
+/** Hash of the objects, to see whether a change makes another program at all. */
 function code(objects) {
   const hash = createHash('sha256');
   for (const object of objects) hash.update(readFileSync(object));
@@ -320,7 +320,7 @@ async function outcome(m, work, unchanged) {
   );
 }
 
-/** How the test program with these objects in it fails; undefined when it passes. */
+/** Failure of the test program with these objects; undefined when it passes. */
 async function tested(made, folder, objects, name, args, limit) {
   const program = join(folder, name);
   const built = (part) => join(root, made.folder, part);
@@ -341,7 +341,7 @@ async function tested(made, folder, objects, name, args, limit) {
   return ok ? undefined : timeout ? 'time' : signal ? 'crash' : 'failed';
 }
 
-/** By file, the operators in it and those that emit them as their gradient. */
+/** Operators in a file, and those that emit them as their gradient. */
 function operatorsOf() {
   const files = readdirSync(join(root, 'src/ops'), { recursive: true })
     .filter((name) => name.endsWith('.c'))

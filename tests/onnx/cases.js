@@ -93,8 +93,8 @@ const text = (bytes) => new TextDecoder().decode(bytes);
 // ---- tensors ----
 
 /**
- * By ONNX's number: our name, the class of its data, the field it lies in when it is not raw, bits below 8, and whether
- * these are signed.
+ * Types by ONNX's number: our name, the class of its data, its field unless raw, bits below 8, and whether these are
+ * signed.
  */
 const TYPES = {
   1: ['float32', Float32Array, 4],
@@ -167,7 +167,7 @@ const declaredAs = (info, tensor) => {
   return type === 'bfloat16' && tensor.type === 'uint16' ? new Tensor(type, tensor.data, tensor.dims) : tensor;
 };
 
-/** What a .pb file of an input or output holds. */
+/** Content of an input's or output's .pb file. */
 function readValue(bytes, sort, info) {
   if (sort === 'tensor') return declaredAs(info, tensorOf(bytes));
   if (sort === 'sequence') return message(bytes)(3).map(tensorOf);
@@ -194,7 +194,7 @@ async function runCase({ read }) {
   const graph = message(message(model)(7)[0]);
   const constants = new Set(graph(5).map((tensor) => text(message(tensor)(8)[0])));
   const inputs = graph(11).filter((info) => !constants.has(nameOf(info)));
-  /** What ONNX's own runner allows, unless the case has a file that says otherwise. */
+  /** ONNX's own tolerance, unless the case has a file that says otherwise. */
   const tolerance = {
     rtol: 1e-3,
     atol: 1e-7,

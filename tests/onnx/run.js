@@ -24,7 +24,7 @@ function makeCases() {
   run(`${venv}/bin/python`, place('make_cases.py'), folder);
 }
 
-/** Of cases that are no matter of this list: pictures are decoded by the page. */
+/** Cases that do not belong in this list: the page decodes pictures. */
 const isAside = (name) => name.includes('image_decoder');
 
 async function judge() {

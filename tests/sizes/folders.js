@@ -6,7 +6,7 @@ import { root } from '../../tools/programs.mjs';
 
 /** A definition or declaration begins in the first column. */
 const NAMED = /^\w[\w \t*]*?\b(\w+)\(/gm;
-/** What wasm-opt appends to a name that it has met before. */
+/** Suffix of wasm-opt for a name it has met before. */
 const AGAIN = /(_\d+)+$/;
 
 /** @returns {(name: string) => string} */

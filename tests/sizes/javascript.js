@@ -10,7 +10,7 @@ let building;
 export const built = () => (building ??= buildDist());
 
 const OPTIONS = {
-  logOverride: { 'ignored-bare-import': 'silent' }, // as for users, for whom the package is in node_modules
+  logOverride: { 'ignored-bare-import': 'silent' }, // users have the package in node_modules
   absWorkingDir: root,
   bundle: true,
   format: 'esm',
@@ -45,7 +45,7 @@ function withImports(outputs, path, found = new Set()) {
   return found;
 }
 
-/** What a page of `code` loads before it uses anything. */
+/** Files a page of `code` loads before it uses anything. */
 export async function loadedAtFirst(code) {
   const outputs = await bundled(code);
   const page = Object.keys(outputs).find((path) => outputs[path].entryPoint === 'page.js');

@@ -1,5 +1,5 @@
-// What is weighed: a row is a name and how to get its files, with the parts that are named when it grew. `most` is the
-// number of brotli's bytes that it must not exceed, whatever the table says, `mostFiles` that of files.
+// Rows to weigh: a name and how to get its files, with the parts that are named when it grew. `most` limits its brotli
+// bytes, whatever the table says, `mostFiles` its files.
 
 import { execFileSync } from 'node:child_process';
 import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
@@ -36,7 +36,7 @@ function importedBy(folder, name, found = new Set()) {
   return found;
 }
 
-/** With the engine that is shrunk for its one model. */
+/** The engine is shrunk for its one model. */
 async function minimalPage() {
   await built();
   const folder = mkdtempSync(join(tmpdir(), 'trainlet-sizes-'));

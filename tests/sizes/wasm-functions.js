@@ -1,4 +1,4 @@
-// How many bytes of code each function of a wasm file has, by the names that its build tree keeps.
+// Bytes of code of each function of a wasm file, by the names that its build tree keeps.
 
 import { Reader, SECTION, sectionsOf } from '../../js/cli/shrink/wasm-file.js';
 import { readFolders } from './folders.js';
@@ -21,7 +21,7 @@ export function functionSizes(bytes) {
   return summed(namesIn(bytes, sections), sizes);
 }
 
-/** By index, imports first. */
+/** Names, imports first. */
 function namesIn(bytes, sections) {
   const { start, end } = sections.find(({ name }) => name === 'name');
   const reader = new Reader(bytes, start, end);

@@ -27,7 +27,7 @@ export async function weigh({ measure }) {
   };
 }
 
-/** What is wrong with a row, in a sentence; '' where nothing is. */
+/** Fault of a row, in a sentence; '' where there is none. */
 export function complaintOf({ name, most = Infinity, mostFiles = Infinity }, now, before) {
   if (!before) return `${name} is not in the table: npm run sizes -- --take`;
   const grown = KINDS.filter((kind) => now[kind] >= before[kind] * (1 + GROWTH));
@@ -42,7 +42,7 @@ export function complaintOf({ name, most = Infinity, mostFiles = Infinity }, now
 
 const percent = (now, before) => `${((100 * (now - before)) / before).toFixed(1)} %`;
 
-/** Those that grew most, a line each. */
+/** Parts that grew most, a line each. */
 function partsThatGrew(now, before) {
   return Object.entries(now)
     .map(([part, size]) => ({ part, size, by: size - (before[part] ?? 0) }))

@@ -1,5 +1,5 @@
-// The bits that must be the same everywhere: a golden network's first ten losses, and a hash of its parameters after
-// fifty steps. Runs in pages too.
+// Results with the same bits everywhere: a golden network's first ten losses, and a hash of its parameters after fifty
+// steps. Runs in pages too.
 
 import { artifactOptions, batchFeeds } from './recipe.js';
 

@@ -23,7 +23,7 @@ async function engine() {
   return { core: new Core(instance), bytes: () => instance.exports.memory.buffer.byteLength };
 }
 
-/** What the model asks for, where that is little. */
+/** Feeds for the model, where they are small. */
 function feedsFor(inputs) {
   const tensors = inputs
     .filter(({ name }) => name in FED)
@@ -55,7 +55,7 @@ function train(core, { trainModel, optimizerModel, checkpointState }, limits) {
   if (feeds) core.step({ feeds, optimize: true });
 }
 
-/** How it ended, and the processor time and memory that took. */
+/** The outcome, and the processor time and memory it took. */
 async function measured(what, act) {
   const { core, bytes } = await engine();
   const before = process.cpuUsage();

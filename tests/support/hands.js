@@ -45,7 +45,7 @@ export function pick(part, digits, each, { from = 0, hand = (picture) => picture
   return { inputs, labels: rows.map((i) => labels[8 + i]) };
 }
 
-/** As fit and evaluate take them. */
+/** Arguments of fit and evaluate. */
 export const asFed = ({ inputs, labels }, classes) => ({
   inputs,
   labels: {

@@ -4,7 +4,7 @@ import { readFileSync } from 'node:fs';
 import * as layers from '../../js/layers/index.js';
 import { batchUnit } from './recipe.js';
 
-/** By name. */
+/** Layers by name. */
 const LAYERS = { ...layers };
 
 export const golden = JSON.parse(readFileSync(new URL('../golden/data/layers.json', import.meta.url), 'utf8'));

@@ -12,7 +12,7 @@ const [VOCABULARY, BATCH, LENGTH] = [40, 3, 9];
 
 const golden = JSON.parse(readFileSync(join(root, 'tests/golden/data/lora.json'), 'utf8'));
 export const { runs } = golden;
-/** What the exporter has put before the names of modules, for the model that was exported holds the one of PEFT. */
+/** Prefix that the exporter puts before modules' names, for the exported model holds the one of PEFT. */
 export const prefixOf = (name) => (name === 'pictures' ? '' : 'model.');
 
 /** PEFT's files, before (`first`) and after (`last`) its steps. */

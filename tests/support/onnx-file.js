@@ -119,7 +119,7 @@ export function weight(name, dims, inputs, seed) {
   return tensor(name, { type: 'float32', dims, data });
 }
 
-/** What PyTorch's exporter by dynamo notes of an initializer: it was a PARAMETER, a BUFFER … */
+/** PyTorch's dynamo exporter notes an initializer's kind: PARAMETER, BUFFER … */
 const kindNote = (name, kind) =>
   valueInfoProto({ name, metadataProps: stringEntry('pkg.torch.export.graph_signature.InputSpec.kind', kind) });
 

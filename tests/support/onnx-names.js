@@ -100,7 +100,7 @@ export function namesOf(model, kind) {
   return [...names];
 }
 
-/** Those of its initializers, inputs and outputs. @param {Uint8Array} model */
+/** Names of its initializers, inputs and outputs. @param {Uint8Array} model */
 export function outerNamesOf(model) {
   const graph = [...fieldsOf(model)].find(({ field }) => field === 7);
   const outer = [...fieldsOf(graph.content)].filter(({ field }) => field !== 1);

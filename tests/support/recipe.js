@@ -44,7 +44,7 @@ export function batchFeeds(recipe, step) {
   );
 }
 
-/** What generateArtifacts is told. */
+/** Options of generateArtifacts. */
 export function artifactOptions({ loss, optimizer, requiresGrad, frozen, batchNorm }) {
   const lists = { ...(requiresGrad && { requiresGrad }), ...(frozen && { frozen }) };
   return { loss, optimizer, ...lists, ...(batchNorm && { batchNorm }) };

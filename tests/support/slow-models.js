@@ -20,7 +20,7 @@ const node = (op, inputs, outputs, attributes = {}) => ({
 });
 
 const WIDTH = 1024;
-/** As many products of 2 · 1024³ operations, one after the other. */
+/** A chain of `products` MatMuls of 2 · 1024³ operations each. */
 export const slowModel = (products) =>
   onnxFile({
     name: 'slow',

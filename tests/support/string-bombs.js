@@ -242,7 +242,7 @@ export const STRING_BOMBS = [
         matches('many', '0'),
       ]),
   ],
-  // what JavaScript makes of them
+  // strings that JavaScript makes
   ...[2 ** 16, 2 ** 22, 2 ** 26].map((count) => [
     `${count} strings given back`,
     () => written([many(), node('Identity', ['many'], ['y'])], 'a b', size(count)),

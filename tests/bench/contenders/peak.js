@@ -3,11 +3,11 @@
 
 import { message as bytesOf } from '../../support/onnx-file.js';
 
-export const CHAINS = 12; // as many as hide the latency of mul and add, and fit the registers beside two constants
+export const CHAINS = 12; // enough to hide the latency of mul and add; they fit the registers with two constants
 export const LOOPS = 2_000_000;
 export const COPIED = 64 * 2 ** 20; // larger than most caches
 
-/** What a step does: floating-point operations, or bytes read and written. */
+/** Work of a step: floating-point operations, or bytes read and written. */
 export const WORK = { 'simd-peak': CHAINS * LOOPS * 8, 'relaxed-peak': CHAINS * LOOPS * 8, 'memory-copy': 2 * COPIED };
 
 const V128 = 0x7b,
@@ -70,7 +70,7 @@ function chains(multiplyAdd) {
   ]);
 }
 
-/** With 0: writes what is to be read. Memory that nobody wrote is one page of zeros, which the first cache holds. */
+/** Writes 0 where it will read. Memory that nobody wrote is one page of zeros, which the first cache holds. */
 const FILL = [...get(0), 0x45, 0x04, 0x40, ...i32(0), ...i32(1), ...i32(COPIED), 0xfc, 0x0b, 0, 0x0b];
 
 /**

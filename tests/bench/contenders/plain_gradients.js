@@ -78,7 +78,7 @@ const RULES = {
   Mul(t, { inputs: [x, constant] }, dy) {
     t.give(x, () => t.same('Mul', dy, constant));
   },
-  /** Where x is hidden, Softmax's gradient is 0 already. */
+  /** Softmax's gradient is already 0 for masked x. */
   Where(t, { inputs: [, , x] }, dy) {
     t.give(x, () => dy);
   },
@@ -183,7 +183,7 @@ function conv(t, { inputs: [x, w, b], attributes }, dy) {
 /** Every place of the kernel, as [0 0], [0 1] … */
 const places = (kernel) => kernel.reduce((all, k) => all.flatMap((place) => range(k).map((i) => [...place, i])), [[]]);
 
-/** What the kernel's `place` sees of the padded input: dims of dy's spatial axes; `first` is the first of them. */
+/** Slice of the padded input at the kernel's `place`, with dy's spatial dims; `first` is the first spatial axis. */
 function seen(t, padded, place, size, strides, first) {
   const dims = t.shape(padded).map((d, i) => (i >= first ? size[i - first] : d));
   if (`${dims}` === `${t.shape(padded)}`) return padded;

@@ -1,4 +1,4 @@
-// What of TensorFlow.js is bundled for the benchmark: its core and the two processor backends.
+// Bundles TensorFlow.js for the benchmark: its core, the wasm and cpu backends.
 
 import '@tensorflow/tfjs-backend-cpu';
 import '@tensorflow/tfjs-core/dist/register_all_gradients.js';

@@ -2,7 +2,7 @@
 
 import * as here from '../../../js/index.js';
 
-/** Where `--beside` puts the package of the other checkout, seen from this file and from the root. */
+/** Package of the other checkout (`--beside`), relative to this file and to the root. */
 const BESIDE = '../../../build/bench/beside/js/index.js';
 export const BESIDE_FOLDER = 'build/bench/beside';
 

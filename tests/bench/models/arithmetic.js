@@ -14,7 +14,7 @@ function macs({ op, inputs, outputs, attributes }, shapes) {
   return 0;
 }
 
-/** Of an LSTM's states with R; all of them depend on R, so a trained R brings both gradients. */
+/** An LSTM's multiply-adds with R; all states depend on R, so a trained R brings both gradients. */
 const stateMacs = ({ op, inputs, outputs }, shapes) =>
   op === 'LSTM' ? product(shapes[outputs[0]]) * shapes[inputs[2]][1] : 0;
 

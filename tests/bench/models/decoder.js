@@ -105,7 +105,7 @@ class Writer {
   }
 }
 
-/** What all blocks share of attention by GroupQueryAttention: counts of tokens, and the angles. */
+/** Shares GroupQueryAttention's inputs among all blocks: counts of tokens, and the angles. */
 function groupQuery(w, { width, heads, kvHeads, positions }) {
   const size = width / heads;
   const angle = (i) => Math.floor(i / (size / 2)) / 10000 ** ((i % (size / 2)) / (size / 2));

@@ -120,7 +120,7 @@ export class Graph {
     return this.op(op, [x], attributes, [batch, channels, ...size.map(windows)]);
   }
 
-  /** By its running statistics where nothing trains. */
+  /** Uses its running statistics in eval mode. */
   batchNorm(x, name) {
     const channels = [this.shapes[x][1]];
     const weights = [

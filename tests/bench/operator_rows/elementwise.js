@@ -2,7 +2,7 @@
 
 import { bytes, constant, flags, flat, floats, indices, int, ints32, lines, pictures, scalar } from './inputs.js';
 
-/** Of one input: the range of its numbers, attributes and more. */
+/** Unary operators: range of the numbers, attributes and more. */
 const UNARY = {
   Abs: [-1, 1],
   Acos: [-1, 1],

@@ -55,7 +55,7 @@ async function versionOf() {
   return version;
 }
 
-/** What a function of a module gives in a page. @param {string} module @param {string} name @param {unknown[]} args */
+/** Calls a module's function in a page. @param {string} module @param {string} name @param {unknown[]} args */
 export async function inPage(module, name, args) {
   const { url, close } = await openRepository();
   const opened = await openPage(url('isolated'));

@@ -92,8 +92,7 @@ function programOf(command, args, threads) {
 }
 
 /**
- * What PyTorch multiplies matrices with: the reference BLAS of a bare system is twenty times slower than OpenBLAS, and
- * no yardstick.
+ * PyTorch's BLAS: a bare system's reference BLAS is twenty times slower than OpenBLAS, and no yardstick.
  */
 function blasOf({ pid }) {
   const maps = readFileSync(`/proc/${pid}/maps`, 'utf8');

@@ -1,4 +1,4 @@
-// Where the benchmark of operators runs: in this process, or in a page of a browser, which posts its figures.
+// Runs the benchmark of operators in this process, or in a page of a browser, which posts its figures.
 
 import { execFileSync } from 'node:child_process';
 import { setFlagsFromString } from 'node:v8';
@@ -51,7 +51,7 @@ async function* measuredHere(names, rounds, gradients) {
   }
 }
 
-/** What a page posts, in order, until its end. */
+/** The page's posts, in order, until its end. */
 function posts() {
   const waiting = [];
   let wake = () => {};

@@ -1,4 +1,4 @@
-// What a process has used, as Linux counts it: memory it holds, and time on a processor.
+// A process's resources, as Linux counts them: memory it holds, and time on a processor.
 
 import { readdirSync, readFileSync } from 'node:fs';
 

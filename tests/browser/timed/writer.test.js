@@ -34,7 +34,7 @@ class Writer extends Visitor {
   async learned() {
     await this.page.waitForFunction(() => /^Learned/.test(document.querySelector('#pace').textContent));
   }
-  /** What it learned in some rounds stays. */
+  /** Stops early and keeps what was learned. */
   async stops() {
     await this.page.waitForFunction(() => document.querySelector('#progress').value > 0.1);
     await this.page.click('#stop');
@@ -144,7 +144,7 @@ visit('the adapter taken away is the other one in another tab, and is swapped in
   assert.ok(third < SWAP_MS, `${times} ms`);
 });
 
-/** How long it takes from the choice of another to its first grey word, some times. */
+/** Times from switching the model to its first grey word. */
 async function swaps() {
   const more = () => document.querySelector('#mirror .more')?.textContent;
   const times = [];
@@ -209,7 +209,7 @@ visit(
   FIRST_LAYOUT,
 );
 
-/** What a page in Firefox does, with the demo in a frame, and posts. */
+/** A page in Firefox with the demo in a frame; it posts results. */
 const BY_ITSELF = `
   const frame = document.body.appendChild(document.createElement('iframe'));
   frame.src = './web-demo/writer/index.html';

@@ -202,7 +202,7 @@ test("names have PEFT's prefix in all of a file, or in none", async () => {
 });
 
 test('patterns of ranks and alphas are regular expressions, as in PEFT', async () => {
-  // what get_pattern_key of PEFT 0.21 finds for fc1 and fc2, whose rank is 2 and alpha 8 here
+  // get_pattern_key of PEFT 0.21 finds these for fc1 and fc2, whose rank is 2 and alpha 8 here
   for (const same of [{ c1: 16 }, { 'base_model.fc1': 16 }, { 'fc[12]': 8, fc1: 16 }, { 'x|y': 16 }])
     await load({ alpha_pattern: same });
   await load({ rank_pattern: { 'fc(1|2)': 2 }, r: 4, lora_alpha: 8 });

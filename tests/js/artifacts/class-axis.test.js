@@ -1,4 +1,4 @@
-/** Where the classes of a cross-entropy are: last in what a product gives, axis 1 elsewhere, or where one says. */
+/** The class axis of a cross-entropy: last in a product's output, axis 1 elsewhere, or the one in the options. */
 
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
@@ -11,7 +11,7 @@ import { THREADED } from '../../support/engines.js';
 
 const golden = (name) => readFileSync(new URL(`../../golden/data/${name}`, import.meta.url));
 const recipe = JSON.parse(golden('causal.json'));
-/** Of causal.onnx: (N, T, 17), before the Transpose that its export ends with. */
+/** The (N, T, 17) of causal.onnx, before the Transpose that ends its export. */
 const LOGITS = '/head/MatMul_output_0';
 
 async function causal(options) {

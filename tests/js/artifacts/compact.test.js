@@ -42,7 +42,7 @@ async function losses(session, feeds) {
   return all;
 }
 
-/** What a session of each does, to the bit. */
+/** Both sessions do the same, to the bit. */
 async function assertSame(four, compact, feeds) {
   const a = await TrainingSession.create(four, HERE);
   const b = await TrainingSession.create({ compact }, HERE);

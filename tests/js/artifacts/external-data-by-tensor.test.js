@@ -123,7 +123,7 @@ const BATCH = {
 
 const folder = mkdtempSync(join(tmpdir(), 'trainlet-pieces-'));
 let server, site;
-/** What was asked of the server: its ranges, 'all' for the whole. */
+/** Ranges asked of the server, 'all' for the whole. */
 let asked = [];
 before(async () => {
   writeFileSync(join(folder, FILE), data);

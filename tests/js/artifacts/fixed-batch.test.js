@@ -35,7 +35,7 @@ const isClose = (got, wanted, most, what) => {
   assert.ok(worst < most, `${what}: ${worst} apart`);
 };
 
-/** What trains in PyTorch: what does by default, and what only its name tells apart from other numbers. */
+/** Names that train in PyTorch: the default ones, and those that only a name tells from other numbers. */
 const trainedOf = async (file, { parameters }) =>
   (await parametersOf(readFileSync(join(folder, file)), HERE))
     .filter(({ name, trainable }) => (trainable && name !== 'token') || parameters.includes(name)) // it is a buffer

@@ -60,7 +60,7 @@ function near(found, name, by = 1e-5) {
     assert.ok(Math.abs(found[i] - want[i]) <= by, `${name}: ${found[i]} at ${i}, PyTorch has ${want[i]}`);
 }
 
-/** Of each exporter, with names as they were, numbers, equal tensors made one; F32, F16, BF16 in parts. */
+/** Exports of each exporter: original names, numbers, equal tensors merged; F32, F16, BF16 in parts. */
 const RUNS = [
   ['GPT-2 by dynamo', 'lora/gpt2.onnx', 'gpt2.safetensors', 'gpt2'],
   ['Llama by dynamo', 'lora/llama.onnx', 'llama.safetensors', 'llama'],
@@ -104,7 +104,7 @@ test('of tied weights that differ none is taken', async () => {
 
 test('names without their prefix, and with one more, are the same; in a worker too', async () => {
   for (const renamed of [(name) => name.replace('transformer.', ''), (name) => `a.model.${name}`]) {
-    const body = [...filesOf('gpt2.safetensors')].filter(([name]) => name !== 'lm_head.weight'); // as of GPT2Model
+    const body = [...filesOf('gpt2.safetensors')].filter(([name]) => name !== 'lm_head.weight'); // GPT2Model's
     const tensors = new Map(body.map(([name, one]) => [renamed(name), one]));
     const weights = new Blob([writeSafetensors(tensors, 'float32')]);
     const { artifacts, warnings } = await warnedOf(golden('lora/gpt2.onnx'), weights, { worker: true });
@@ -318,7 +318,7 @@ test('memory is planned without the file', async () => {
   assert.deepEqual(await plan({ weights: '/nowhere' }), await plan(own));
 });
 
-/** Of a header that says this. */
+/** A file with this header. */
 function hostile(header, bytes = 0) {
   const text = new TextEncoder().encode(JSON.stringify(header));
   const made = new Uint8Array(8 + text.length + bytes);

@@ -1,4 +1,4 @@
-// What earlier versions of Trainlet wrote is still read: their own operators were in two domains, ai.trainlet and
+// Artifacts of earlier versions of Trainlet are still read: their own operators were in two domains, ai.trainlet and
 // com.trainlet; today all are in com.trainlet.
 
 import assert from 'node:assert/strict';
@@ -36,7 +36,7 @@ test('an optimizer model of ai.trainlet trains to the same bits as one of com.tr
 
 test('a training_info with the function ai.trainlet.PyTorchAdam goes on to the same bits', async () => {
   const recipe = recipeOf('regression_mse');
-  const old = read('ai_trainlet/training_info.onnx'); // of five steps, with the last bits of that version
+  const old = read('ai_trainlet/training_info.onnx'); // five steps, with the last bits of that version
   const session = await TrainingSession.create(await generateArtifacts(old, THREADED), THREADED);
   const now = await session.exportModel({ trainingInfo: true });
   await session.release();

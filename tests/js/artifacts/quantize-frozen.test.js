@@ -44,7 +44,7 @@ const modelOf = (nodes, weights, input = info('x', 1, ['N', 80]), output = 'y') 
     }),
   });
 
-/** As make_quantize_frozen.py has it. */
+/** From make_quantize_frozen.py. */
 const [DEPTH, COLUMNS] = [80, 6];
 const known = Float32Array.from({ length: DEPTH * COLUMNS }, (_, i) => {
   const [k, n] = [Math.floor(i / COLUMNS), i % COLUMNS];

@@ -1,4 +1,4 @@
-/** All that a layer learns trains by default; what is frozen stays as it is; what an exporter made one is several. */
+/** Layers' parameters train by default; frozen ones stay as they are; those that an exporter merged are several. */
 
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';

@@ -426,7 +426,7 @@ test("an array file that lies about its size, or does not fit the input's type, 
   );
 });
 
-/** What must not reach a terminal from a model. */
+/** Control characters, barred from the terminal. */
 const COMMANDING = /(?!\n)[\p{Cc}\u202a-\u202e\u2066-\u2069]/u;
 
 test('names are shown with their control characters escaped', async () => {

@@ -1,4 +1,4 @@
-/** What the command line reads data from: NumPy's .npz, CSV, JSON lines, several inputs, folders of pictures. */
+/** Data sources of the command line: NumPy's .npz, CSV, JSON lines, several inputs, folders of pictures. */
 
 import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
@@ -218,7 +218,7 @@ test('JSON lines: numbers, nested arrays and names of classes', async () => {
   await bad('{"x": [[1, 2], [3]], "labels": 0}\n', /bad\.jsonl: x: example 1 must be numbers \[2,2\], not /);
 });
 
-/** Of one colour. */
+/** One colour. */
 const plain = (width, height, r, g, b) => sharp({ create: { width, height, channels: 3, background: { r, g, b } } });
 
 /** pets/cat: red, pets/dog: blue; formats, sizes and turns of all kinds, and what is no picture. */

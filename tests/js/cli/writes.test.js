@@ -1,6 +1,6 @@
 /**
- * What the command line writes: never over what it was not told to, whole or not at all, one training at a time, and
- * when a signal comes.
+ * The command line's writes: never over files unasked, whole or not at all, one training at a time, and when a signal
+ * comes.
  */
 
 import assert from 'node:assert/strict';

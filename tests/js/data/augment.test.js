@@ -17,7 +17,7 @@ const refused = (work, message, code = 'invalid-argument') =>
     return true;
   });
 
-/** What becomes of one batch of an input. @param {any} augment @param {number[]} dims */
+/** Augments one batch of an input. @param {any} augment @param {number[]} dims */
 async function changed(augment, data, dims, place = [7, 0, 0]) {
   const type = data instanceof Uint8Array ? 'uint8' : 'float32';
   const augmenter = openAugmenter(augment, [{ name: 'x', type, dims: ['N', ...dims.slice(1)] }], []);

@@ -12,7 +12,7 @@ const ONE = { threads: 1 };
 const workers = [];
 process.on('worker', (worker) => workers.push(worker));
 
-/** How many workers were started for what is done. */
+/** Counts the workers that the work starts. */
 async function started(work) {
   const before = workers.length;
   const made = await work();

@@ -9,7 +9,7 @@ import { HERE } from '../../support/engines.js';
 
 const artifacts = await generateArtifacts(RANDOM_MODEL, { ...HERE, loss: 'cross-entropy', optimizer: 'sgd' });
 
-/** How many turns the event loop had during the work, and how long that took in ms. */
+/** Turns of the event loop during the work, and its ms. */
 async function turnsOf(work) {
   let [turns, over] = [0, false];
   const turn = () => {

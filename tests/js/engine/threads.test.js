@@ -33,7 +33,7 @@ for (const threads of [1, 2, 4]) {
   }
 }
 
-/** What Node prints, and that it ends by itself. @param {string} code */
+/** Node's output; the process must end. @param {string} code */
 async function runInNode(code) {
   const here = fileURLToPath(new URL('.', import.meta.url));
   const { stdout } = await promisify(execFile)(process.execPath, ['--input-type=module', '-e', code], {
@@ -69,7 +69,7 @@ for (const worker of [true, false]) {
 
 /** A session whose helpers are as ill as tests/support/ill-worker.js makes them. */
 function createIll(illness, options) {
-  process.env.ILLNESS = illness; // which worker threads inherit
+  process.env.ILLNESS = illness; // worker threads inherit it
   return trainlet.TrainingSession.create(artifacts, {
     threads: 3,
     reproducible: true,

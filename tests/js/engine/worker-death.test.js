@@ -24,7 +24,7 @@ const PROGRAM = `
   const CODES = ['aborted', 'released', 'worker-died'];
   const feeds = slowFeeds(128), data = { inputs: slowInput(128), labels: { labels: labelsFor(128) } };
 
-  /** What all of the promises became; null for one that is still open after a minute. */
+  /** All outcomes of the promises; null for one that is still open after a minute. */
   const settled = (promises) => Promise.all(promises.map((promise) => Promise.race([
     promise.then(() => 'done', (error) => (error.name === 'TrainletError' ? error.code : String(error))), \
 new Promise((resolve) => { setTimeout(resolve, 60_000, null).unref(); })])));

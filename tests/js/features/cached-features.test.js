@@ -1,5 +1,5 @@
-// What frozen layers compute of each example is computed once: the same losses to the bit, in a fraction of the time,
-// and not where it would be another each time.
+// Features of frozen layers are computed once per example: the same losses to the bit, in a fraction of the time, and
+// not where they would differ each time.
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
@@ -37,7 +37,7 @@ async function fitted(artifacts, data, options, engine = HERE) {
   return { session, losses, history, bytes: await session.saveCheckpoint() };
 }
 
-/** With and without features: the same to the bit. Gives what was kept. */
+/** Fits to the same bits with and without features. Returns what was kept. */
 async function sameAs(artifacts, data, options) {
   const [kept, anew] = [
     await fitted(artifacts, data, options),

@@ -35,7 +35,7 @@ const storeOf = ({ report }) => report.features.store;
 const tune = async (data, store, more) =>
   await fineTune(model, data, { engine, epochs: 3, ...(store && { cacheFeatures: { store } }), ...more });
 
-/** What comes out without a store, by the data. */
+/** Results without a store, by the data. */
 const plain = new Map();
 async function plainly(data) {
   const key = `${data.labels} ${data.inputs.input.data.reduce((sum, x, i) => sum + x * (i % 97), 0)}`;
@@ -62,7 +62,7 @@ const artifactsOf = (options) =>
     additionalOutputs: ['scores'],
     ...options,
   });
-/** As fit takes them. */
+/** Arguments of fit. */
 const setOf = ({ inputs, labels }) => ({
   inputs,
   labels: {
@@ -339,7 +339,7 @@ describe('in a folder', () => {
     }
     for (const file of await filesIn('torn')) {
       const bytes = await fs.readFile(file);
-      bytes[bytes.length - 1] ^= 1; // which listing them does not tell
+      bytes[bytes.length - 1] ^= 1; // unseen when listing
       await fs.writeFile(file, bytes);
     }
     const cacheFeatures = { store: await open({ name: 'torn' }), maxBytes: 5 * ROW };

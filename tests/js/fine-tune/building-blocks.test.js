@@ -1,4 +1,4 @@
-// What fine-tuning is made of, each held to twenty steps of it in PyTorch (tests/golden/scripts/make_tuning.py).
+// Parts of fine-tuning, each held to twenty steps of it in PyTorch (tests/golden/scripts/make_tuning.py).
 
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
@@ -170,7 +170,7 @@ test('classWeight: by index, of a stream and of validation', async (t) => {
   const found = [];
   await streamed.fit(batches, { classWeight: some, onBatch: ({ loss }) => found.push(loss) });
   assert.deepEqual(found, losses[0]);
-  // what is held out is not weighted
+  // held-out examples are not weighted
   const [weighted, plain] = [
     await create(t, artifacts),
     await create(t, await make({ ...run, loss: 'cross-entropy' })),
@@ -286,7 +286,7 @@ test('anchors: the base stays as it was when they were set, also with setTrainab
   assert.ok(near < 0.2 * far, `${far} then, ${near} now`);
 });
 
-/** Of a checkpoint's format. */
+/** A checkpoint's format. */
 const version = (bytes) => bytes[6];
 
 test('parameter groups that cannot be are refused, and change nothing', async (t) => {

@@ -74,7 +74,7 @@ test('a foreign hand is learned, and what was known stays: each by itself costs 
   assert.ok(others >= knew - 0.01 && others > forgot, said);
 });
 
-/** How far from what they were: of all weights. */
+/** Distance of all weights from the base. */
 async function distanceOf(options, data) {
   const open = { lossRise: 9, replayDrop: 1 };
   const { session, report, rollback } = await fineTune(base, data, { head: false, engine, accept: open, ...options });

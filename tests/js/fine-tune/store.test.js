@@ -192,7 +192,7 @@ test('what is left of a forgotten sample is told, and a call that was cut short 
         await store.delete(name);
       },
       save: async (...given) => {
-        if (!others++) await store.save(given[0], new Uint8Array(9)); // as another tab may
+        if (!others++) await store.save(given[0], new Uint8Array(9)); // like another tab
         return await store.save(...given);
       },
     },
@@ -209,7 +209,7 @@ test('what is left of a forgotten sample is told, and a call that was cut short 
   const again = { ...whole, signal: stop.signal, onProgress };
   await assert.rejects(forgetSamples(taught, made, ids[30], again), { code: 'aborted' });
   assert.equal((await made.list()).length, 29);
-  await store.save('twice', new Uint8Array(9)); // of a call that may know them
+  await store.save('twice', new Uint8Array(9)); // saved by a call that may know them
   const anew = await forgetSamples(taught, made, ids[30], whole);
   assert.ok(anew.report.forgotten.checkpoints > 0);
   assert.deepEqual([anew.report.phases[0].history.epochs.length, anew.report.forgotten.left], [5, []]);

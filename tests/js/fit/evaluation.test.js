@@ -1,6 +1,6 @@
 /**
- * What is measured of the real engine: means that do not depend on how the data are cut into batches, against the
- * formulas of PyTorch's documentation in plain JavaScript; labels in every form; labels that are no class; warnings.
+ * Evaluation by the real engine: means that do not depend on how the data are cut into batches, against the formulas of
+ * PyTorch's documentation in plain JavaScript; labels in every form; labels that are no class; warnings.
  */
 
 import assert from 'node:assert/strict';

@@ -38,7 +38,7 @@ for (const [what, of] of [
     for (const [name, want] of Object.entries(others)) {
       const { count, tell } = measureNamed(name);
       near(tell(count(prediction, labels, of)), want, name);
-      // of classes along the last axis, or images, the same
+      // the same for classes along the last axis, or images
       const places = [
         { prediction: { ...prediction, dims: [1, N, C] }, labels: { ...labels, dims: [1, N] }, axis: -1 },
         { prediction: transposed(), labels: { ...labels, dims: [1, N] }, axis: 1 },

@@ -1,4 +1,4 @@
-/** What initializers draw is distributed as Keras', and the same for the same seed. */
+/** Initializers draw from Keras' distributions, and the same for the same seed. */
 
 import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
@@ -43,7 +43,7 @@ function factsOf(data) {
   return { mean, deviation: Math.sqrt(squares / data.length - mean ** 2), least, most, count: data.length };
 }
 
-/** Of two samples of one distribution, means and deviations differ by less than 6 standard errors. */
+/** Two samples of one distribution differ in means and deviations by less than 6 standard errors. */
 const SURE = 6;
 
 for (const { name, options, shape, ...keras } of golden.initializers)

@@ -29,7 +29,7 @@ const buffer = (sampleRate, ...channels) => ({
   numberOfChannels: channels.length,
   getChannelData: (c) => Float32Array.from(channels[c]),
 });
-/** Of the largest, for the small ones are differences of large ones. */
+/** Relative to the largest: small ones are differences of large ones. */
 function near(came, wanted, share) {
   assert.equal(came.length, wanted.length);
   const most = Math.max(...wanted.map(Math.abs));

@@ -8,7 +8,7 @@ import { Tensor } from '../../../js/index.js';
 
 const golden = JSON.parse(readFileSync(new URL('../../golden/data/samples/images.json', import.meta.url), 'utf8'));
 
-/** As ImageData has it, by the formula of make_images.py. */
+/** ImageData by the formula of make_images.py. */
 function picture(width, height, alpha = 255) {
   const data = new Uint8ClampedArray(4 * width * height);
   for (let y = 0, at = 0; y < height; y++)

@@ -79,7 +79,7 @@ async function run(model, { feeds, expected }, within) {
   await session.release();
 }
 
-/** With other weights in the place of the model's, or the sentence that refuses them. */
+/** Runs with other weights than the model's, or expects the sentence that refuses them. */
 async function runWith(weights, model, { feeds, expected, refused }, within) {
   const artifacts = generateArtifacts(model, { loss: 'mse', weights, ...HERE });
   if (refused) {

@@ -103,7 +103,7 @@ for (const [title, model] of Object.entries(MODELS)) {
         [],
       );
 
-      // What was learnt, as a plain model whose output is what the loss looked at.
+      // The trained model as a plain one, whose output is what the loss looked at.
       const exported = await session.exportModel({ outputs: [model.scores] });
       const theirs = await ort.InferenceSession.create(exported);
       const [here] = Object.values(await session.predict(feedsIn(Tensor, model.feeds), theirs.outputNames));

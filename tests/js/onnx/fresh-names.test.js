@@ -16,7 +16,7 @@ import { HERE } from '../../support/engines.js';
 const ENGINE = { ...HERE, reproducible: true };
 const golden = (name) => new Uint8Array(readFileSync(new URL(`../../golden/data/${name}`, import.meta.url)));
 
-/** Those in the artifacts that the model does not have. */
+/** Names that only the artifacts have. */
 function madeNames(model, { trainModel, evalModel }) {
   const own = new Set(namesOf(model));
   return [...new Set([...namesOf(trainModel), ...namesOf(evalModel)])].filter((name) => !own.has(name));

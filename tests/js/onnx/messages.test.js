@@ -66,7 +66,7 @@ const after = (op, inputs, name, module, weights = [], ...attributes) =>
   );
 
 /**
- * A question, and its message's words of the place.
+ * Requests, and the places in their messages.
  * @type {[string, Uint8Array, import('../../../js/types.js').ArtifactOptions, string][]}
  */
 const REFUSED = [

@@ -49,7 +49,7 @@ const few = (dims) => ({
 
 const ROIS = listed([4, 4], 1, 0.5, 6, 5.5, -3, -2, 3, 7, 4, 4, 12, 11, 2, 2, 2.2, 2.1);
 const BOXES = listed([4, 5], 0, 1, 1, 6, 6, 1, -3, -2, 3, 7, 1, 4, 4, 12, 11, 0, 2, 2, 3, 3);
-/** Of one operator: its opset, inputs, attributes and number of outputs. */
+/** Per operator: opset, inputs, attributes and number of outputs. */
 const CASES = {
   GridSample: ['linear', 'nearest', 'cubic'].flatMap((mode) =>
     ['zeros', 'border', 'reflection'].flatMap((padding_mode) =>
@@ -209,7 +209,7 @@ for (const [op, cases] of Object.entries(CASES)) {
   });
 }
 
-/** What opset 1 says, and what says the same today. */
+/** Nodes of opset 1, and their equals today. */
 const FIRST = {
   Cast: [
     [1, [floats([2, 3], -9, 9)], { to: 'INT64' }],

@@ -11,7 +11,7 @@ import { casesIn, runCases } from '../../onnx/cases.js';
 
 const read = (file) => JSON.parse(readFileSync(new URL(file, import.meta.url), 'utf8'));
 
-/** By whose they are: the cases, and names of some by the reason why they do not pass. */
+/** Sets of cases by owner, and the names that do not pass, by reason. */
 const SETS = {
   "Debian's": [casesIn('/usr/share/libonnx-testdata/data'), read('../../onnx/left-out-debian.json')],
   'the newer ones': [packedCases(), read('../../onnx/left-out.json')],

@@ -22,7 +22,7 @@ ort.env.wasm.numThreads = 1;
 ort.env.logLevel = 'error';
 const libraries = librariesOf(ours, ort);
 
-/** What onnxruntime-web 1.19 lacks, which is compared here: the benchmark compares with 1.30. */
+/** Operators that onnxruntime-web 1.19, used here, lacks: the benchmark compares with 1.30. */
 const NEWER = [
   'BitCast',
   'CumProd',

@@ -7,7 +7,7 @@ import { attribute, graphProto, info, message, modelProto, node, opsetId, tensor
 import { batchBits, batchUnit } from '../../support/recipe.js';
 import { HERE } from '../../support/engines.js';
 
-/** As float32 more than the 4 MB that are widened once; enough columns for two threads, and some left over. */
+/** Over the 4 MB of float32 that are widened once; enough columns for two threads, and some left over. */
 const [DEPTH, COLUMNS, BLOCK] = [544, 2051, 32];
 const BLOCKS = DEPTH / BLOCK;
 const WIDE = 4 * DEPTH * COLUMNS;

@@ -14,7 +14,7 @@ const PAGES = [
   ...['building', 'design', 'map'].map((page) => `docs/internals/${page}.md`),
   'src/ops/README.md',
 ];
-/** What a repository has at its root beside its folders. */
+/** Usual files at a repository's root. */
 const USUAL = [
   '.ci',
   '.clang-format',
@@ -35,7 +35,7 @@ const USUAL = [
 ];
 
 const read = (/** @type {string} */ file) => readFileSync(path.join(root, file), 'utf8');
-/** As git has it, so that what is built does not count. */
+/** Git's list, so that build outputs do not count. */
 const LISTED = execFileSync('git', ['ls-files', '--cached', '--others', '--exclude-standard'], {
   cwd: root,
   encoding: 'utf8',
@@ -49,16 +49,16 @@ const SCRIPTS = JSON.parse(read('package.json')).scripts;
 const CODE = FILES.filter((file) => /^(src|wasm|js|tests\/c)\/.*\.(c|h|def|js|d\.ts)$/.test(file))
   .map(read)
   .join('\n');
-/** What a word of code looks like that must be found there: node_output, OP_MAX, TrainletPart, .since */
+/** Form of identifiers that must be found there: node_output, OP_MAX, TrainletPart, .since */
 const IDENTIFIER = /^([a-z]+(_[a-z0-9]+)+|[A-Z]+(_[A-Z]+)+|[A-Za-z]?[a-z]+([A-Z][a-z]+)+\w*|\.[a-z]\w*)$/;
 
-/** What ctest calls them. */
+/** Names in ctest. */
 const TESTS = FILES.flatMap((file) => {
   const [, folder, name] = /^tests\/(c|fuzz)\/(\w+)\.c$/.exec(file) ?? [];
   return name ? [folder === 'c' ? name : `found_${name}`] : [];
 });
 
-/** What a page says in code: `between backquotes`, or in a block, a line each. @param {string} text */
+/** Code of a page: `between backquotes`, or in a block, a line each. @param {string} text */
 function spoken(text) {
   const blocks = [...text.matchAll(/^```sh\n(.*?)^```/gms)].flatMap(([, lines]) => lines.trim().split('\n'));
   const spans = [...text.replaceAll(/^```.*?^```/gms, '').matchAll(/`([^`\n]+)`/g)].map(([, span]) => span);
@@ -68,7 +68,7 @@ function spoken(text) {
 /** A word with a NAME to fill in is as good as the folder before it. @param {string} word */
 const known = (word) => word.replace(/\/[^/]*\b[A-Z_]{4,}\b(?!\.md).*$/, '').replace(/\/$/, '');
 
-/** Whether a word of code is a path, and if so to what must be there. @param {string} word */
+/** The path that a word of code stands for, if any. @param {string} word */
 function pathOf(word) {
   const [, program] = /^build\/\w+\/test_(\w+)$/.exec(word) ?? [];
   if (program) return `tests/c/${program}.c`;

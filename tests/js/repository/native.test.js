@@ -89,7 +89,7 @@ function draw(step) {
   return { x: new Tensor('float32', x, [BATCH, PIXELS]), labels: new Tensor('int64', labels, [BATCH]) };
 }
 
-/** What the example prints of its losses, by the wasm file. */
+/** Losses that the example prints, by the wasm file. */
 async function trainHere() {
   const artifacts = { compact: new Uint8Array(readFileSync(compact)) };
   const session = await TrainingSession.create(artifacts, { worker: false, reproducible: true });
@@ -230,7 +230,7 @@ test('a flavour for inference does not train', () => {
   assert.throws(() => printed(program), /this build was shrunk for inference and has no /);
 });
 
-/** What CMake says to options, in one line. @param {string[]} options */
+/** CMake's refusal of options, in one line. @param {string[]} options */
 function refused(...options) {
   try {
     configure(path.join(folder, 'wrong'), ...options);

@@ -70,7 +70,7 @@ test('the first example of README.md runs as pasted and learns', { timeout: 60_0
   assert.ok(before < 0.8 && after > 0.9 && length > 300, stdout);
 });
 
-/** What one reads. @type {Record<string, [string, string, number, RegExp]>} */
+/** Wanted messages. @type {Record<string, [string, string, number, RegExp]>} */
 const SLIPS = {
   'classes counted from 1': [
     '] > 0));',

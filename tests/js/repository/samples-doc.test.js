@@ -15,7 +15,7 @@ import { root } from '../../support/engines.js';
 const page = await readFile(path.join(root, 'docs/guides/samples.md'), 'utf8');
 const [picture, sound, augmentation, program] = [...page.matchAll(/^```js\n(.*?)^```/gms)].map(([, code]) => code);
 
-/** Of a line of code that makes `input`. */
+/** Runs code that makes `input`. */
 const made = (code, given) =>
   new Function('Tensor', 'photo', 'recording', `return (async () => { ${code} return input; })()`)(
     Tensor,

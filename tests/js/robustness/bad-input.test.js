@@ -224,7 +224,7 @@ test('external data is looked at once', async () => {
   assert.equal(looks.count, 1);
 });
 
-/** What a truncated, random or damaged file may be called. */
+/** Codes for a truncated, random or damaged file. */
 const DAMAGE = [
   'invalid-model',
   'checkpoint-corrupt',

@@ -6,8 +6,8 @@ import { Worker } from 'node:worker_threads';
 import { BOMBS, LARGE } from '../../support/bombs.js';
 
 const SMALL = 2048; // bytes of a bomb
-const SECONDS = 2; // of processor time, for each of run, artifacts and training
-const HANGS_MS = 60_000; // of the clock, where the machine may have much else to do
+const SECONDS = 2; // processor time, for each of run, artifacts and training
+const HANGS_MS = 60_000; // clock time, where the machine may have much else to do
 const ITSELF_BYTES = 2e6; // the engine's own data and stack, and pages that memory grows by
 const LIMITS = { maxMemoryBytes: 64e6, maxWork: 5e8 };
 const REFUSALS = ['invalid-model', 'unsupported-op', 'out-of-memory', 'too-much-work', 'non-finite-loss'];
@@ -15,7 +15,7 @@ const REFUSALS = ['invalid-model', 'unsupported-op', 'out-of-memory', 'too-much-
 let worker;
 after(() => worker?.terminate());
 
-/** What the worker answers; one that does not, or dies, is given up. */
+/** The worker's answer; a silent or dead one is given up. */
 async function setOff(name, limits) {
   worker ??= new Worker(new URL('../../support/bombs-worker.js', import.meta.url));
   const { promise, resolve, reject } = withResolvers();

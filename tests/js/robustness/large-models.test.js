@@ -8,7 +8,7 @@ import { attribute, info, message, modelProto, node, opsetId, tensor } from '../
 import { THREADED } from '../../support/engines.js';
 
 const NODES = 20_000;
-const SECONDS = 15; // of processor time, for each model in all phases
+const SECONDS = 15; // processor time, for each model in all phases
 const floats = (...data) => ({ type: 'float32', dims: [data.length], data: Float32Array.from(data) });
 const vector = (name) => info(name, 1, [2]);
 const list = (count, make) => Array.from({ length: count }, (_, i) => make(i));

@@ -14,7 +14,7 @@ import { HERE } from '../../support/engines.js';
 const { TrainletError, Tensor, TrainingSession, InferenceSession } = trainlet;
 const here = (file) => new URL(file, import.meta.url);
 const folder = here('../../../js/types/');
-const subjects = (await readdir(folder)).filter((name) => name.endsWith('.d.ts')); // beside folders of other entries
+const subjects = (await readdir(folder)).filter((name) => name.endsWith('.d.ts')); // skips folders of other entries
 const types = (await Promise.all(subjects.map((name) => readFile(new URL(name, folder), 'utf8')))).join('');
 const model = new Uint8Array(await readFile(here('../../golden/data/mlp_small.onnx')));
 const directory = await mkdtemp(path.join(tmpdir(), 'trainlet-wrong-'));

@@ -191,8 +191,7 @@ test('a writer that others overtook takes the newest number all the same', async
   replace(t, 'link', async (link, ...names) => {
     if (!first) return await link(...names);
     first = false;
-    // only 4 of them stays: the slow one's number, 2, is free again
-    for (const n of [2, 3, 4]) await quick.save('run', bytes(n));
+    for (const n of [2, 3, 4]) await quick.save('run', bytes(n)); // only 4 stays: number 2 is free again
     return await link(...names);
   });
   const version = await slow.save('run', bytes(9));
@@ -353,7 +352,7 @@ test('a bundle for browsers has no folders, and says so', async () => {
       platform,
       outfile,
       logLevel: 'silent',
-      logOverride: { 'ignored-bare-import': 'silent' }, // as below node_modules
+      logOverride: { 'ignored-bare-import': 'silent' }, // like node_modules
     });
     assert.deepEqual(warnings, []);
     const bundle = await import(`${pathToFileURL(outfile)}?${platform}`);
@@ -401,7 +400,7 @@ test('a newest version that is gone before it is opened is not taken for the one
   await store.save('run', bytes(4));
   afterListing(t, async () => {
     await other.save('run', bytes(5));
-    await fs.writeFile(at('run.00000001.trainlet'), bytes(9)); // as if it were not removed yet
+    await fs.writeFile(at('run.00000001.trainlet'), bytes(9)); // seemingly not removed yet
   });
   assert.deepEqual((await store.load('run')).bytes, bytes(5));
 });

@@ -33,7 +33,7 @@ before(async () => {
 });
 after(() => rm(folder, { recursive: true }));
 
-/** With another byte at a place. */
+/** Another byte at a place. */
 const withByte = (bytes, at, byte) => bytes.map((old, i) => (i === at ? byte : old));
 
 /** The offset of the first field of a FlatBuffers file's root table. */

@@ -22,7 +22,7 @@ before(async () => {
 });
 after(() => rm(directory, { recursive: true }));
 
-/** What was told last of each sample. @param {Record<string, any>[]} told */
+/** Last report of each sample. @param {Record<string, any>[]} told */
 const lastOf = (told) => new Map(told.map((line) => [line.id, line]));
 
 test('two processes add, label and delete, and are killed: each acknowledged sample is as it was told', async () => {

@@ -279,7 +279,7 @@ function partsOf(file) {
   return [file.subarray(0, 44), new TextDecoder().decode(file.subarray(44, end)), file.subarray(end)];
 }
 
-/** With another info and the checksum that goes with it: what someone who knows the format could send. */
+/** Another info and its checksum: a file that someone who knows the format could send. */
 function resealed(head, more, rest) {
   const text = new TextEncoder().encode(JSON.stringify(more));
   const file = Uint8Array.from([...head, ...text, ...rest]);

@@ -242,7 +242,7 @@ test('what is refused says why', async () => {
 
 const LETTERS = 7;
 const TABLE = Float32Array.from({ length: LETTERS * LETTERS }, (_, i) => Math.sin(3 * i * i + 1));
-/** Which letter follows which: tokens (N, `length`) of int32 ─ Gather ─▶ scores, and what `more` makes of them. */
+/** Next letters: tokens (N, `length`) of int32 ─ Gather ─▶ scores, and what `more` makes of them. */
 const letters = (length, ...more) =>
   modelProto({
     opsetImport: opsetId(17),

@@ -22,7 +22,7 @@ export async function check(type: DataType, number: NumberType, session: Trainin
   holds<Same<Tensor['data'], Tensor<NumberType>['data']>>(true);
   const open: Tensor<DataType> = new Tensor(type, ['a']);
   const unknown: unknown = open;
-  // what was written for the parameter that named the class
+  // code written for the parameter that named the class
   const older: Tensor<Float32Array> = new Tensor('float32', new Float32Array(3), [3]);
   const newer: Tensor<'float32'> = older;
   const general: Tensor = newer;
