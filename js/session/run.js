@@ -3,7 +3,7 @@
  * structure.
  */
 
-import { checkKeys, checkSignal, invalid, TrainletError } from '../base/errors.js';
+import { checkKeys, checkSignal, invalid } from '../base/errors.js';
 import { lazy } from '../base/lazy.js';
 import { looksLikeTensor, mapNames } from '../base/nested.js';
 import { bind, bytesOf, check, checkWhole, pack, Tensor } from '../base/tensor.js';
@@ -80,13 +80,11 @@ export async function runGraph(
 async function inBatches(run, bound, info, options, halves) {
   const load = () => lazy(() => import('./batches.js'));
   if (options.batchSize !== undefined || options.onProgress)
-    return await (await load()).runInBatches(run, bound, info, options);
-  try {
-    return await run(bound);
-  } catch (error) {
-    if (!halves || !(error instanceof TrainletError) || error.code !== 'out-of-memory') throw error;
-    return await (await load()).runInHalves(run, bound, info, options, error);
-  }
+    return (await load()).runInBatches(run, bound, info, options);
+  return await run(bound).catch(async (error) => {
+    if (!halves || error?.code !== 'out-of-memory') throw error;
+    return (await load()).runInHalves(run, bound, info, options, error);
+  });
 }
 
 /** @param {StepOptions} [options] */

@@ -3,7 +3,7 @@
 import { checkKeys, checkObject, invalid, nameOf, needObject, sentenceOf, TrainletError } from '../base/errors.js';
 import { concatBytes } from '../base/rows.js';
 import { openBackend, Versions } from '../storage/versions.js';
-import { MADE, readParts } from './open.js';
+import { MADE, readParts, sourcesOf } from './open.js';
 
 /** @import { ArtifactSources, CheckpointStore, EngineOptions, LoadSessionOptions } from '../types.js' */
 /** @import { SaveSessionOptions, TrainingSessionOptions } from '../types.js' */
@@ -37,7 +37,10 @@ export async function save(session, checkpoint, name, options) {
   const { store, preprocessing = session.preprocessing, signal } = options;
   const text = jsonOf(preprocessing);
   const { sources, externalData } = session[MADE];
-  const { parts, external } = await readParts(sources.map(readable), { externalData, signal });
+  if (!sources.length)
+    throw invalid('save: compact was bytes, which a session does not keep: give create its URL or a Blob');
+  sources.forEach(needReadable);
+  const { parts, external } = await readParts(sources, { externalData, signal });
   const bytes = [...parts.map((part) => part.bytes), ...external.map((file) => file.bytes), await checkpoint];
   /** @type {Meta} */
   const meta = {
@@ -51,11 +54,10 @@ export async function save(session, checkpoint, name, options) {
   return version;
 }
 
-/** Refuses what can be read once only, or was not kept. @param {PartSource} part @returns {PartSource} */
-function readable([name, which, source]) {
-  if (source !== undefined && !(source instanceof Response)) return [name, which, source];
-  const came = source ? 'a Response, which can be read once' : 'bytes, which a session of a compact file does not keep';
-  throw invalid(`save: ${name} was ${came}: give create its URL or a Blob`);
+/** Refuses what can be read once only. @param {PartSource} part */
+function needReadable([name, , source]) {
+  if (source instanceof Response)
+    throw invalid(`save: ${name} was a Response, which can be read once: give create its URL or a Blob`);
 }
 
 /** @param {object} preprocessing */
@@ -79,10 +81,8 @@ export async function load(name, options, create) {
   const { artifacts, external, preprocessing } = await find(name, store, version);
   const externalData = { ...external, ...given };
   const session = await create(artifacts, { ...rest, externalData });
-  const sources = session[MADE].sources.map(
-    ([part, which]) => /** @type {PartSource} */ ([part, which, artifacts[part]]),
-  );
-  session[MADE] = { sources, externalData };
+  const sources = sourcesOf('TrainingSession.load', artifacts);
+  session[MADE] = { sources: sources.filter(([part]) => !part.endsWith('State')), externalData };
   session.preprocessing = /** @type {any} */ (preprocessing);
   return session;
 }

@@ -33,19 +33,16 @@ export async function createTraining(client, loaded, { sources, externalData }) 
   const adapter = loaded.info.adapters ? await lazy(() => import('../adapters/adapter.js')) : undefined;
   const position = module && new module.FitPosition(loaded.fit);
   const session = new TrainingSession(client, loaded, outside, position, adapter?.lending);
-  const held = sources.filter(([name]) => !name.endsWith('State')).map(withoutWeights);
-  session[MADE] = { sources: held, externalData };
+  session[MADE] = { sources: sources.filter(isHeld), externalData };
   return session;
 }
 
 /**
- * A source that a session may hold on to: not the bytes of a compact file, in which the weights are.
- * @param {import('./open.js').PartSource} part @returns {import('./open.js').PartSource}
+ * True for what a session may hold on to: no checkpoint, nor the bytes of a compact file, in which the weights are.
+ * @param {import('./open.js').PartSource} part
  */
-function withoutWeights([name, which, source]) {
-  const isBytes = source instanceof ArrayBuffer || ArrayBuffer.isView(source);
-  return [name, which, name === 'compact' && isBytes ? /** @type {any} */ (undefined) : source];
-}
+const isHeld = ([name, , source]) =>
+  !name.endsWith('State') && !(name === 'compact' && 'byteLength' in /** @type {object} */ (Object(source)));
 
 export class TrainingSession {
   /** @type {import('./saved.js').Made} */

@@ -71,7 +71,7 @@ async function read(source, progress, signal) {
   if (source instanceof Blob) return new Uint8Array(await source.arrayBuffer());
   if (source instanceof Response) return await readResponse(source, progress);
   if (typeof source === 'string' && source.startsWith('indexeddb:'))
-    return await (await lazy(() => import('../storage/versions.js'))).readStored(source);
+    return await (await lazy(() => import('../storage/stored-source.js'))).readStored(source);
   if (typeof source !== 'string' && !(source instanceof URL)) return undefined;
   const url = await locate(source);
   if (isNode && url.protocol === 'file:') return await (await lazy(() => import('./file.js'))).fileOf(url, signal);
