@@ -71,10 +71,11 @@ async function fetchWasm(url) {
     const response = await fetch(url, { credentials: 'same-origin' });
     if (!response.ok) throw new Error(`HTTP ${response.status}`);
     const type = response.headers.get('content-type');
-    if (type?.startsWith('text/html')) throw new Error('a page of HTML came: is the file on the server?');
-    const isWasm = type?.startsWith('application/wasm');
-    const streams = isWasm && globalThis.WebAssembly?.compileStreaming;
-    return streams ? response : await response.arrayBuffer();
+    const streams = type?.startsWith('application/wasm') && globalThis.WebAssembly?.compileStreaming;
+    if (streams) return response;
+    const bytes = await response.arrayBuffer();
+    if (new Uint8Array(bytes)[0] === 0) return bytes; // as WebAssembly begins; pages and texts do not
+    throw new Error(`what came is no WebAssembly (its type: ${type}): is the file on the server?`);
   } catch (error) {
     throw new TrainletError('source-unreadable', `the engine could not be loaded from ${url}: ${sentenceOf(error)}`, {
       cause: error,

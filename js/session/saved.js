@@ -100,11 +100,28 @@ async function find(name, given, version) {
     throw new TrainletError('source-unreadable', `there is no session ${what}; saved are ${names || 'none'}`);
   }
   const meta = /** @type {Meta | undefined} */ (found.meta.session);
-  if (!meta)
+  if (typeof meta?.format !== 'number')
     throw invalid(`'${name}' is a checkpoint alone, not a session: TrainingSession.create takes it with its artifacts`);
   if (meta.format !== FORMAT)
     throw new TrainletError('unsupported-version', `session '${name}' is of version ${meta.format}, we read ${FORMAT}`);
-  return { ...filesIn(found.bytes, meta), preprocessing: JSON.parse(meta.preprocessing) };
+  try {
+    needFiles(found.bytes, meta);
+    return { ...filesIn(found.bytes, meta), preprocessing: JSON.parse(meta.preprocessing) };
+  } catch (error) {
+    throw new TrainletError('checkpoint-corrupt', `session '${name}' is damaged: ${sentenceOf(error)}`);
+  }
+}
+
+/** Refuses a list of files that `save` has not written for these bytes. @param {Uint8Array} bytes @param {Meta} meta */
+function needFiles(bytes, { parts, external }) {
+  if (!Array.isArray(parts) || !Array.isArray(external)) throw new Error('it has no lists of its files');
+  let left = bytes.length;
+  for (const file of [...parts, ...external]) {
+    const [name, length = -1] = Array.isArray(file) ? file : [];
+    if (typeof name !== 'string' || !(Number.isSafeInteger(length) && length >= 0 && length <= left))
+      throw new Error('its files are not those of its bytes');
+    left -= length;
+  }
 }
 
 /** @param {Uint8Array} bytes @param {Meta} meta */

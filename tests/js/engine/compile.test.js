@@ -1,32 +1,53 @@
 /** The engine's file where something else comes in its place: the message says what came. */
 
 import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
 import { createServer } from 'node:http';
+import { join } from 'node:path';
 import { after, before, test } from 'node:test';
 import { InferenceSession } from '../../../js/index.js';
+import { HERE, root } from '../../support/engines.js';
 
+const PAGE = '<!doctype html><title>page</title>';
+const WASM = readFileSync(join(root, 'js/engine/trainlet.wasm'));
+/** Answers of the server: a type, if any, and a body. */
+const ANSWERS = {
+  '/trainlet.wasm': ['text/html; charset=utf-8', PAGE],
+  '/typeless.wasm': [undefined, PAGE],
+  '/stream.wasm': ['application/octet-stream', PAGE],
+  '/empty.wasm': ['text/plain', ''],
+  '/odd.wasm': ['application/wasm', PAGE],
+  '/good.wasm': ['text/html', WASM],
+};
 let server;
 let origin = '';
 before(async () => {
   server = createServer((request, response) => {
-    const type = request.url === '/odd.wasm' ? 'application/wasm' : 'text/html; charset=utf-8';
-    response.writeHead(200, { 'content-type': type });
-    response.end('<!doctype html><title>page</title>');
+    const [type, body] = ANSWERS[request.url];
+    response.writeHead(200, type && { 'content-type': type });
+    response.end(body);
   });
   await new Promise((resolve) => server.listen(0, '127.0.0.1', resolve));
   origin = `http://127.0.0.1:${server.address().port}`;
 });
 after(() => server.close());
 
-const create = (wasmUrl) => InferenceSession.create(new Uint8Array([8]), { worker: false, threads: 1, wasmUrl });
+const create = (wasmUrl) => InferenceSession.create(new Uint8Array([8]), { ...HERE, wasmUrl });
 
-test("an index.html in the engine's place is named, not the browser blamed", async () => {
-  await assert.rejects(create(`${origin}/trainlet.wasm`), {
-    code: 'source-unreadable',
-    message:
-      `the engine could not be loaded from ${origin}/trainlet.wasm: ` +
-      'a page of HTML came: is the file on the server?',
+for (const [file, [type = null]] of Object.entries(ANSWERS).slice(0, 4))
+  test(`${file} of type ${type} that is no WebAssembly is named, not the browser blamed`, async () => {
+    await assert.rejects(create(origin + file), {
+      code: 'source-unreadable',
+      message:
+        `the engine could not be loaded from ${origin}${file}: ` +
+        `what came is no WebAssembly (its type: ${type}): is the file on the server?`,
+    });
   });
+
+test('an engine that a server calls a page is loaded', async () => {
+  const model = readFileSync(join(root, 'tests/golden/data/mlp_small.onnx'));
+  const session = await InferenceSession.create(model, { ...HERE, wasmUrl: `${origin}/good.wasm` });
+  await session.release();
 });
 
 test('bytes that are no WebAssembly are still refused', async () => {

@@ -158,9 +158,30 @@ test('what cannot be saved or loaded is refused in a sentence', async () => {
   await refused(load('plain'), 'invalid-argument', /^'plain' is a checkpoint alone, not a session/);
   await store.save('newer', new Uint8Array(1), { session: { format: 2 } });
   await refused(load('newer'), 'unsupported-version', /^session 'newer' is of version 2, we read 1$/);
+  await store.save('mine', new Uint8Array(1), { session: 3 });
+  await refused(load('mine'), 'invalid-argument', /^'mine' is a checkpoint alone, not a session/);
   await refused(load('plain', { thread: 1 }), 'invalid-argument', /./);
   await refused(TrainingSession.load('x', 7), 'invalid-argument', /wanted an object, not 7$/);
 });
+
+const whole = { format: 1, parts: [['trainModel', 1]], external: [], preprocessing: '{}' };
+for (const [what, meta] of Object.entries({
+  'no parts': { ...whole, parts: undefined },
+  'parts that are no list': { ...whole, parts: 'trainModel' },
+  'a part that is no pair': { ...whole, parts: [null] },
+  'a part without a name': { ...whole, parts: [[1, 1]] },
+  'a part longer than all bytes': { ...whole, parts: [['trainModel', 9]] },
+  'parts longer than all bytes together': { ...whole, parts: Array(3).fill(['trainModel', 1]) },
+  'a negative length': { ...whole, external: [['w.data', -1]] },
+  'a length that is no whole number': { ...whole, external: [['w.data', 0.5]] },
+  'no list of external data': { ...whole, external: {} },
+  'preprocessing that is no JSON': { ...whole, preprocessing: '{' },
+  'no preprocessing': { ...whole, preprocessing: undefined },
+}))
+  test(`a saved session of ${what} is refused as damaged`, async () => {
+    await store.save('damaged', new Uint8Array(2), { session: meta });
+    await refused(load('damaged'), 'checkpoint-corrupt', /^session 'damaged' is damaged: ./);
+  });
 
 test('the usual store is the folder sessions', async () => {
   const before = process.cwd();
