@@ -74,7 +74,7 @@ async function fetchWasm(url) {
     const streams = type?.startsWith('application/wasm') && globalThis.WebAssembly?.compileStreaming;
     if (streams) return response;
     const bytes = await response.arrayBuffer();
-    if (new Uint8Array(bytes)[0] === 0) return bytes; // as WebAssembly begins; pages and texts do not
+    if (new Uint8Array(bytes)[0] === 0) return bytes; // WebAssembly begins with 0, pages and texts do not
     throw new Error(`what came is no WebAssembly (its type: ${type}): is the file on the server?`);
   } catch (error) {
     throw new TrainletError('source-unreadable', `the engine could not be loaded from ${url}: ${sentenceOf(error)}`, {
