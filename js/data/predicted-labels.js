@@ -1,11 +1,13 @@
 /** Names of classes and probabilities beside scores. */
 
 import { invalid } from '../base/errors.js';
+import { numbersOf } from '../base/half-floats.js';
 import { rowsOf } from '../base/rows.js';
 import { Tensor } from '../base/tensor.js';
+import { activationOf } from './last-activation.js';
 
 /** @import { PredictOptions } from '../types.js' */
-/** @import { SessionInfo } from '../engine/protocol.js' */
+/** @import { Ask, SessionInfo } from '../engine/protocol.js' */
 /** @import { TrainingSession } from '../session/training.js' */
 /** @typedef {{ temperature?: number, threshold?: number }} Calibration */
 
@@ -65,29 +67,31 @@ export function probabilitiesOf(scores, temperature = 1) {
 /**
  * The outputs and what is asked for beside them: `labels`, the name of the class with the largest score for each row of
  * scores, '' where it is not probable enough; `probabilities`.
+ * @param {Ask} ask
  * @param {Record<string, any>} outputs
  * @param {SessionInfo} info
  * @param {Pick<TrainingSession, 'classNames' | 'properties'>} session
  * @param {PredictOptions} asked
  */
-export function withLabels(outputs, info, { classNames, properties }, { labels, probabilities, threshold }) {
+export async function withLabels(ask, outputs, info, { classNames, properties }, { labels, probabilities, threshold }) {
   const { output: scores, areScores } = classesOutput(info);
   if (labels && !classNames)
     throw invalid('predict: labels are for models with class names, as option head gives them');
   const tensor = outputs[scores];
   if (!tensor?.data) throw invalid(`predict: labels need the scores '${scores}' among what is fetched`);
-  const { data, dims } = tensor;
+  const { dims } = tensor;
+  const data = /** @type {Float32Array} */ (numbersOf(tensor));
   const classes = dims.at(-1);
   if (labels && classNames && classes !== classNames.length)
     throw invalid(`predict: '${scores}' has ${classes} classes, and there are names of ${classNames.length}`);
   const known = calibrationIn(properties.get(CALIBRATION) ?? info.eval?.calibration);
   const least = leastOf(threshold, known);
   const rows = rowsOf(data, data.length / classes);
-  const sharesOf = (/** @type {Float32Array} */ row) =>
-    probabilitiesOf(areScores ? row : scoresOf(row), known.temperature);
-  const shares = probabilities || least ? rows.map(sharesOf) : [];
+  const wantsShares = probabilities || least > 0;
+  const areShares = wantsShares && !known.temperature && Boolean(await activationOf(ask, info, scores));
+  const shares = wantsShares ? rows.map((row) => sharesOf(row, { areShares, areScores }, known.temperature)) : [];
   const named = rows.map((row, i) => {
-    const best = row.reduce((/** @type {number} */ a, /** @type {number} */ b) => Math.max(a, b), -Infinity);
+    const best = row.reduce((a, b) => Math.max(a, b), -Infinity);
     const at = row.indexOf(best);
     return least && !(shares[i][at] >= least) ? '' : (classNames?.[at] ?? '');
   });
@@ -97,6 +101,16 @@ export function withLabels(outputs, info, { classNames, properties }, { labels, 
     ...(labels && { labels: new Tensor('string', named, dims.slice(0, -1)) }),
     ...(probabilities && { probabilities: new Tensor('float32', all, dims) }),
   };
+}
+
+/**
+ * The probabilities of a row; of a score by itself, its sigmoid.
+ * @param {Float32Array} row @param {{ areShares: boolean, areScores: boolean }} kind @param {number} [temperature]
+ */
+function sharesOf(row, { areShares, areScores }, temperature = 1) {
+  if (areShares) return row;
+  if (row.length === 1) return row.map((score) => 1 / (1 + Math.exp(-score / temperature)));
+  return probabilitiesOf(areScores ? row : scoresOf(row), temperature);
 }
 
 /** @param {PredictOptions['threshold']} threshold @param {Calibration} known */

@@ -1,5 +1,6 @@
 /** Features that all of a fineTune shares: class means, training, the gate and the calibration take them from here. */
 
+import { numbersOf } from '../base/half-floats.js';
 import { rowOf, rowsOf, sliceRows } from '../base/rows.js';
 import { bind, bytesOf } from '../base/tensor.js';
 import { openData, roomFor } from '../data/dataset.js';
@@ -77,7 +78,9 @@ export class SharedFeatures {
   /** One row for each example; undefined if `name` is not a feature. @param {Examples} examples @param {string} name */
   rowsOf(examples, name) {
     const [, tensor] = this.#kept.get(examples)?.find(([own]) => own === name) ?? [];
-    return tensor?.dims.length === 2 ? rowsOf(/** @type {any} */ (tensor.data), tensor.dims[0]) : undefined;
+    return tensor?.dims.length === 2
+      ? rowsOf(/** @type {any} */ (numbersOf(/** @type {any} */ (tensor))), tensor.dims[0])
+      : undefined;
   }
 
   /**
@@ -118,8 +121,8 @@ export class SharedFeatures {
     for (const { feeds } of /** @type {Iterable<Batch>} */ (/** @type {unknown} */ (exchanged.read(undefined, 0)))) {
       const wanted = { graph: /** @type {const} */ ('eval'), feeds, fetches: [classesOutput(info).output] };
       const outputs = await ask('run', wanted, [feeds.buffer], signal);
-      const { data, dims } = /** @type {any} */ (Object.values(outputs)[0]);
-      scores.push(...rowsOf(data, dims[0]));
+      const tensor = /** @type {any} */ (Object.values(outputs)[0]);
+      scores.push(...rowsOf(/** @type {Float32Array} */ (numbersOf(tensor)), tensor.dims[0]));
     }
     return scores;
   }

@@ -1,6 +1,7 @@
 /** Metrics beside the loss, and the running sums of both over batches. */
 
 import { checkWhole, invalid, nameOf } from '../base/errors.js';
+import { numbersOf } from '../base/half-floats.js';
 import { Tensor } from '../base/tensor.js';
 import { classesOutput } from '../data/predicted-labels.js';
 import { largest, measureNamed, measureNames, visitRows } from './measures.js';
@@ -190,7 +191,8 @@ export class Tally {
       this.#weights[i] += weights[i];
     });
     const { pair, accuracy } = this.#measures;
-    const prediction = pair && outputs[pair.output];
+    const output = pair && outputs[pair.output];
+    const prediction = output && { ...output, data: numbersOf(output) };
     const both = labels && prediction ? { labels, prediction, pair } : undefined;
     const { right, counted: count } =
       both && accuracy && !isTarget(both.pair.label)

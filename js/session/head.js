@@ -1,6 +1,7 @@
 /** A head's first weights: by the means of its classes' features. */
 
 import { invalid } from '../base/errors.js';
+import { numbersOf } from '../base/half-floats.js';
 import { rowsOf } from '../base/rows.js';
 import { Tensor } from '../base/tensor.js';
 
@@ -65,9 +66,10 @@ export async function valuesOf(where, session, inputs, examples, value, signal) 
     ]);
     const fetches = value === undefined ? undefined : [value];
     const outputs = await session.predict(Object.fromEntries(part), fetches, { signal });
-    const [name, { data, dims }] = Object.entries(outputs)[0];
+    const [name, tensor] = Object.entries(outputs)[0];
+    const { dims } = tensor;
     if (dims.length !== 2) throw invalid(`${where}: '${name}' must be rows, one of each example, not [${dims}]`);
-    rows.push(...rowsOf(/** @type {Float32Array} */ (data), dims[0]).slice(0, to - from));
+    rows.push(...rowsOf(/** @type {Float32Array} */ (numbersOf(tensor)), dims[0]).slice(0, to - from));
   }
   return rows;
 }

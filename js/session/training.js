@@ -219,7 +219,7 @@ export class TrainingSession {
     const outputs = await runGraph(this.#lent(asked?.adapter), 'eval', this.#eval(), feeds, fetches, options, how);
     if (![asked?.labels, asked?.probabilities].includes(true)) return outputs;
     const { withLabels } = await lazy(() => import('../data/predicted-labels.js'));
-    return withLabels(outputs, this.#info, this, asked);
+    return await withLabels(this.#ask, outputs, this.#info, this, asked);
   }
 
   /** @param {{ inputs: Feeds, labels?: Feeds }} data */

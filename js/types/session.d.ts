@@ -112,8 +112,9 @@ export interface PredictOptions extends RunOptions, BatchOptions {
   readonly labels?: boolean;
   /**
    * true: also `probabilities`, softmax(scores / temperature) along the last axis, with the temperature that
-   * `calibrate` or `fineTune` has found (1 where none has); of scores as the loss 'cross-entropy' takes them, or of the
-   * logarithms of an output that is probabilities already. Default false.
+   * `calibrate` or `fineTune` has found (1 where none has); of one score alone, its sigmoid. An output that ends in
+   * Softmax or Sigmoid is probabilities already: they are given as they are, and a temperature divides their
+   * logarithms. Default false.
    */
   readonly probabilities?: boolean;
   /**
