@@ -10,7 +10,7 @@ import { inputsAt, MODEL_OPTIONS, modelOptionsIn } from './model-options.js';
 import { needed, number, wholeNumber } from './options.js';
 import { duration, percent } from './progress.js';
 import { UsageError } from './run-main.js';
-import { complain, say, sayElsewhere } from './terminal.js';
+import { complain, say, sayElsewhere, warn } from './terminal.js';
 
 /** @import { FineTuneOptions, FineTuneProgress, FineTuneReport, FineTuneScores, ValueInfo } from '../types.js' */
 /** @import { Values } from './commands.js' */
@@ -83,7 +83,8 @@ export async function runFineTune(model, values) {
     ratio: number('replay-ratio', values['replay-ratio'], { least: 0, most: 1 }),
   };
   const cacheFeatures = await cacheIn(values['cache-features']);
-  const more = { classes, replay, engine, cacheFeatures, onProgress: values.json ? undefined : tell };
+  const onWarning = (/** @type {string} */ warning) => warn([warning]);
+  const more = { classes, replay, engine, cacheFeatures, onProgress: values.json ? undefined : tell, onWarning };
   const { session, report } = await stoppable((signal) => fineTune(model, data, { ...options, ...more, signal }));
   try {
     if (values.json) process.stdout.write(`${JSON.stringify(report)}\n`);

@@ -9,6 +9,7 @@ import { activationOf } from './last-activation.js';
 /** @import { PredictOptions } from '../types.js' */
 /** @import { Ask, SessionInfo } from '../engine/protocol.js' */
 /** @import { TrainingSession } from '../session/training.js' */
+/** @typedef {import('./last-activation.js').Activation} Activation */
 /** @typedef {{ temperature?: number, threshold?: number }} Calibration */
 
 /** The property in which js/session/calibration.js keeps its result; the engine reads it when it exports the model. */
@@ -41,15 +42,18 @@ export function classesOutput({ predict, predictedLabels, eval: graph }) {
 }
 
 /**
- * Scores whose softmax is the row, where its numbers are probabilities already; else the row.
+ * Scores of a row of probabilities: their logits after a Sigmoid, else their logarithms, of which they are the softmax.
+ * A row of scores is given as it is.
  * @template {ArrayLike<number>} R
- * @param {R} row
+ * @param {R} row @param {Activation} [activation] undefined: its numbers tell whether they are probabilities
  */
-export function scoresOf(row) {
+export function scoresOf(row, activation) {
   const shares = Float64Array.from(row);
+  const log = (/** @type {number} */ share) => Math.log(Math.max(share, TINY));
+  if (activation === 'Sigmoid') return shares.map((share) => log(share) - log(1 - share));
   const sum = shares.reduce((a, b) => a + b, 0);
-  if (row.length < 2 || Math.abs(sum - 1) > ROUNDED || shares.some((share) => share < 0)) return row;
-  return shares.map((share) => Math.log(Math.max(share, TINY)));
+  const areShares = row.length > 1 && Math.abs(sum - 1) <= ROUNDED && shares.every((share) => share >= 0);
+  return activation || areShares ? shares.map(log) : row;
 }
 
 /**
@@ -88,8 +92,8 @@ export async function withLabels(ask, outputs, info, { classNames, properties },
   const least = leastOf(threshold, known);
   const rows = rowsOf(data, data.length / classes);
   const wantsShares = probabilities || least > 0;
-  const areShares = wantsShares && !known.temperature && Boolean(await activationOf(ask, info, scores));
-  const shares = wantsShares ? rows.map((row) => sharesOf(row, { areShares, areScores }, known.temperature)) : [];
+  const activation = wantsShares ? await activationOf(ask, info, scores) : undefined;
+  const shares = wantsShares ? rows.map((row) => sharesOf(row, { activation, areScores }, known.temperature)) : [];
   const named = rows.map((row, i) => {
     const best = row.reduce((a, b) => Math.max(a, b), -Infinity);
     const at = row.indexOf(best);
@@ -105,12 +109,12 @@ export async function withLabels(ask, outputs, info, { classNames, properties },
 
 /**
  * The probabilities of a row; of a score by itself, its sigmoid.
- * @param {Float32Array} row @param {{ areShares: boolean, areScores: boolean }} kind @param {number} [temperature]
+ * @param {Float32Array} row @param {{ activation?: Activation, areScores: boolean }} kind @param {number} [temperature]
  */
-function sharesOf(row, { areShares, areScores }, temperature = 1) {
-  if (areShares) return row;
-  if (row.length === 1) return row.map((score) => 1 / (1 + Math.exp(-score / temperature)));
-  return probabilitiesOf(areScores ? row : scoresOf(row), temperature);
+function sharesOf(row, { activation, areScores }, temperature) {
+  if (activation && !temperature) return row;
+  if (row.length === 1) return row.map((score) => 1 / (1 + Math.exp(-score)));
+  return probabilitiesOf(areScores && !activation ? row : scoresOf(row, activation), temperature);
 }
 
 /** @param {PredictOptions['threshold']} threshold @param {Calibration} known */

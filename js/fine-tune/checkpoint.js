@@ -21,6 +21,7 @@ export const DECIDING = /** @type {const} */ ([
   'batchSize',
   'dropLast',
   'labelSmoothing',
+  'lossInputs',
   'validation',
   'patience',
   'augment',

@@ -6,6 +6,7 @@
 import { checkKeys, checkSignal, checkWhole, invalid, nameOf } from '../base/errors.js';
 import { lazy } from '../base/lazy.js';
 import { checkListeners, needSignal, ownOptions } from '../base/own-options.js';
+import { unlessAborted } from '../base/unless-aborted.js';
 import { classesOf, examplesOf, fed, ownClasses, replayOf, split } from '../data/labelled-examples.js';
 import { SHARED } from '../features/compute.js';
 import { checkBudget } from '../fit/budget.js';
@@ -15,6 +16,7 @@ import { INTERNALS, namesIn } from '../session/open.js';
 import { readSource } from '../sources/source.js';
 import { checkWish, DECIDING, keyOf, TuningCheckpoint } from './checkpoint.js';
 import { scoresOf, take, weightsOf } from './gate.js';
+import { beforeSigmoid } from './own-scores.js';
 import { SharedFeatures } from './shared-features.js';
 
 /**
@@ -42,6 +44,7 @@ const KEYS = /** @type {const} */ ([
   'onCheckpoint',
   'onPause',
   'onResume',
+  'onWarning',
   'signal',
 ]);
 /** The learning rate that is usual for AdamW. */
@@ -76,7 +79,7 @@ export async function fineTune(model, data, options = {}) {
  */
 export async function tune(model, data, given, alone = false) {
   const options = ownOptions('fineTune', given, KEYS);
-  checkListeners('fineTune', options, ['onProgress', 'onCheckpoint', 'onPause', 'onResume']);
+  checkListeners('fineTune', options, ['onProgress', 'onCheckpoint', 'onPause', 'onResume', 'onWarning']);
   needSignal(options.signal);
   check(options);
   const begun = performance.now();
@@ -103,14 +106,19 @@ class Tuning {
   #shared;
   /** @type {FineTunePhase[]} */
   #phases = [];
+  /** @type {string[]} */
+  #warnings = [];
 
   /**
    * @param {Uint8Array} model @param {readonly string[] | undefined} named
    * @param {FineTuneOptions} options @param {number} begun
    */
   static async open(model, named, options, begun) {
-    const artifacts = await artifactsOf(model, named, options);
-    const session = await TrainingSession.create(artifacts, { ...options.engine, signal: options.signal });
+    const make = async (/** @type {FineTuneOptions} */ own) => {
+      const artifacts = await artifactsOf(model, named, own);
+      return { artifacts, session: await TrainingSession.create(artifacts, { ...own.engine, signal: own.signal }) };
+    };
+    const { artifacts, session } = await beforeSigmoid(await make(options), make, options);
     return new Tuning({ model, named, options, begun }, artifacts, session);
   }
 
@@ -131,6 +139,7 @@ class Tuning {
   /** @param {FineTuneData} data @param {boolean} alone @returns {Promise<Tuned>} */
   async run(data, alone) {
     const { seed = 0, validation = HELD_OUT, head, accept, signal } = this.#options;
+    for (const warning of new Set([...this.#artifacts.warnings, ...this.session.warnings])) await this.#warn(warning);
     const classes = head === false ? ownClasses(this.session, this.#named) : /** @type {string[]} */ (this.#named);
     const all = examplesOf('fineTune: data', data, classes);
     checkBatch(this.session, all);
@@ -162,6 +171,7 @@ class Tuning {
       after,
       ...(calibration && { calibration }),
       phases: this.#phases,
+      warnings: this.#warnings,
       ...(this.#shared && { features: this.#shared.report }),
       ms: performance.now() - this.#begun,
     };
@@ -225,6 +235,14 @@ class Tuning {
   /** @param {import('../types.js').FeatureEvent} event */
   #tell = ({ done, examples, store }) =>
     this.#options.onProgress?.({ phase: 'features', done, of: examples, ...(store && { store }) });
+
+  /** Tells what generateArtifacts would, and what fit finds. @param {string} warning */
+  #warn = async (warning) => {
+    if (this.#warnings.includes(warning)) return; // each phase finds it
+    this.#warnings.push(warning);
+    const { onWarning, signal } = this.#options;
+    await unlessAborted((onWarning ?? console.warn)(warning), signal);
+  };
 
   /** @param {{ heldOut?: Examples, replay?: Examples }} examples */
   #scoresOf(examples) {
@@ -296,7 +314,7 @@ class Tuning {
     const shared = this.#shared && { [SHARED]: { features: this.#shared, training: train, heldOut } };
     const { cacheFeatures } = this.#options;
     const features = { augment, cacheFeatures, checkpoint, resume: Boolean(from), onFeatures: this.#tell, ...shared };
-    const fit = { ...fitOf(plan, train, heldOut, this.#options, leftMs), ...features };
+    const fit = { ...fitOf(plan, train, heldOut, this.#options, leftMs), ...features, onWarning: this.#warn };
     const history = await this.session.fit(fed(train), fit);
     const improved = (await this.#lossOf(heldOut)) <= first;
     if (!improved) await this.session.loadParametersBuffer(kept, false);
@@ -347,6 +365,8 @@ export function check(options) {
     const least = key === 'lastLayers' && options.head !== false ? 0 : 1;
     if (options[key] !== undefined) checkWhole(`fineTune: ${key}`, options[key], least);
   }
+  if (options.lossInputs && options.head !== false)
+    throw invalid('fineTune: lossInputs go with head: false: a new head has scores of its own');
   if (options.seed !== undefined) checkWhole('fineTune: seed', options.seed, Number.MIN_SAFE_INTEGER);
   const need = (/** @type {string} */ name, /** @type {number} */ value, /** @type {boolean} */ fits, wanted = '') => {
     if (typeof value !== 'number' || !fits) throw invalid(`fineTune: ${name} is ${wanted}, not ${nameOf(value)}`);
@@ -357,16 +377,17 @@ export function check(options) {
 }
 
 /**
- * @param {Source} model @param {readonly string[] | undefined} classes @param {FineTuneOptions}
- * options
+ * @param {Source} model @param {readonly string[] | undefined} classes @param {FineTuneOptions} options
  */
-async function artifactsOf(model, classes, { head = {}, lr = LR, labelSmoothing = 0.1, engine = {}, signal }) {
+async function artifactsOf(model, classes, options) {
+  const { head = {}, lr = LR, labelSmoothing = 0.1, lossInputs, engine = {}, signal } = options;
   const { generateArtifacts } = await lazy(() => import('../session/model.js'));
   return await generateArtifacts(model, {
     ...engine,
     signal,
     loss: { type: 'cross-entropy', labelSmoothing, sampleWeights: true },
     optimizer: { type: 'adamw', lr, weightDecay: 1e-4 },
+    lossInputs,
     ...(head !== false && { head: { classes: /** @type {readonly string[]} */ (classes), ...head } }),
   });
 }

@@ -4,8 +4,10 @@
  */
 
 import { checkKeys, invalid, nameOf, needObject } from '../base/errors.js';
+import { activationOf } from '../data/last-activation.js';
 import { CALIBRATION, classesOutput, probabilitiesOf, scoresOf } from '../data/predicted-labels.js';
 import { labelsOf, valuesOf } from './head.js';
+import { INTERNALS } from './open.js';
 
 /** @import { CalibrateOptions, Calibrated, Feeds } from '../types.js' */
 /** @import { SessionInfo } from '../engine/protocol.js' */
@@ -41,7 +43,8 @@ export async function calibrate(
   const labels = labelsOf(where, data, Infinity);
   const { output, areScores } = classesOutput(info);
   const values = known ?? (await valuesOf(where, session, data.inputs, labels.length, output, signal));
-  const rows = areScores ? values : values.map(scoresOf);
+  const activation = await activationOf(session[INTERNALS].ask, info, output);
+  const rows = areScores && !activation ? values : values.map((row) => scoresOf(row, activation));
   const stray = labels.findIndex((label) => label >= rows[0].length);
   if (stray >= 0)
     throw invalid(`${where}: label ${labels[stray]} in row ${stray}, and the classes are 0 to ${rows[0].length - 1}`);

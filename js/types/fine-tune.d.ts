@@ -48,6 +48,11 @@ export interface FineTuneOptions {
   /** Default 0.1. */
   labelSmoothing?: number;
   /**
+   * With `head: false`: the value that is the scores, as of `generateArtifacts`, where a warning says that the model's
+   * output is none. Default: the first output; of one that ends in Softmax, what goes into that.
+   */
+  lossInputs?: readonly string[];
+  /**
    * The share of each class that is held out, to stop by and to judge; of fewer than five examples none is. Default
    * 0.2.
    */
@@ -107,6 +112,11 @@ export interface FineTuneOptions {
   onCheckpoint?: (event: CheckpointEvent) => unknown;
   onPause?: (event: PauseEvent) => unknown;
   onResume?: (event: PauseEvent & { readonly ms: number }) => unknown;
+  /**
+   * Gets each warning of `generateArtifacts`, of the session and of `fit`, a sentence; `report.warnings` has them all.
+   * A promise is waited for. Default: `console.warn`.
+   */
+  onWarning?: (warning: string) => unknown;
   signal?: AbortSignal;
 }
 
@@ -152,6 +162,8 @@ export interface FineTuneReport {
   /** The calibration on what is held out; absent if nothing is. */
   readonly calibration?: Calibrated;
   readonly phases: readonly FineTunePhase[];
+  /** The sentences of `onWarning`. */
+  readonly warnings: readonly string[];
   /** Below a new head, for all of the call. */
   readonly features?: KeptFeatures;
   /**

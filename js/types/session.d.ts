@@ -114,7 +114,7 @@ export interface PredictOptions extends RunOptions, BatchOptions {
    * true: also `probabilities`, softmax(scores / temperature) along the last axis, with the temperature that
    * `calibrate` or `fineTune` has found (1 where none has); of one score alone, its sigmoid. An output that ends in
    * Softmax or Sigmoid is probabilities already: they are given as they are, and a temperature divides their
-   * logarithms. Default false.
+   * logarithms, or logits after Sigmoid. Default false.
    */
   readonly probabilities?: boolean;
   /**

@@ -7,8 +7,8 @@ import path from 'node:path';
 import test from 'node:test';
 import { Plateau } from '../../../js/fit/schedule.js';
 import { compactArtifacts, generateArtifacts, Tensor, TrainingSession } from '../../../js/index.js';
-import { batchTensor, batchUnit } from '../../support/recipe.js';
 import { HERE } from '../../support/engines.js';
+import { batchTensor, batchUnit } from '../../support/recipe.js';
 
 const golden = new URL('../../golden/data/', import.meta.url);
 const { steps: STEPS, runs, plateaus } = JSON.parse(readFileSync(new URL('tuning.json', golden), 'utf8'));

@@ -10,6 +10,7 @@ import { Core } from '../../../js/engine/core.js';
 import { check, fineTune, tune } from '../../../js/fine-tune/fine-tune.js';
 import { CheckpointStore, FeatureStore, Tensor } from '../../../js/index.js';
 import { TrainingSession } from '../../../js/session/training.js';
+import { clusters, golden } from '../../support/clusters.js';
 import {
   attribute,
   graphProto,
@@ -20,7 +21,6 @@ import {
   tensor,
   valueInfoProto,
 } from '../../support/onnx-file.js';
-import { clusters, golden } from '../../support/clusters.js';
 
 const engine = { worker: false, threads: 1 };
 const mlp = golden('mlp_small.onnx'); // fc1, fc2, fc3
