@@ -14,7 +14,7 @@ import { PREDICT_OPTIONS, runGraph, STEP_OPTIONS, withSignal } from './run.js';
  */
 /**
  * @import { NumberType, ParameterGroup, ParameterInfo, PredictOptions, RunOptions, StepOptions } from '../types.js'
- * @import { Preprocessing, SaveSessionOptions, TensorLike } from '../types.js'
+ * @import { History, Preprocessing, SaveSessionOptions, TensorLike } from '../types.js'
  */
 /** @import { Ask, CheckpointFormat, GraphInfo, Protocol, Which } from '../engine/protocol.js' */
 /** @import { Client } from '../engine/client.js' */
@@ -177,7 +177,7 @@ export class TrainingSession {
     });
   }
 
-  /** @param {Dataset} data @param {FitOptions} [options] */
+  /** @param {Dataset} data @param {FitOptions<any, any>} [options] @returns {Promise<History<any>>} */
   async fit(data, options = {}) {
     this.#needOptimizer();
     this.#needLoss('fit');
@@ -195,7 +195,7 @@ export class TrainingSession {
     }
   }
 
-  /** @param {Dataset} data @param {EvaluateOptions} [options] @returns {Promise<any>} */
+  /** @param {Dataset} data @param {EvaluateOptions<any>} [options] @returns {Promise<any>} */
   async evaluate(data, options = {}) {
     this.#eval();
     this.#needLoss('evaluate');

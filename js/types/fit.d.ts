@@ -4,7 +4,8 @@ import type { AdapterChoice } from './adapters.js';
 import type { Augmentation, AugmentOptions, Dataset, ValidationSplit } from './data.js';
 import type { TrainletError } from './errors.js';
 import type { CacheFeatures, FeatureEvent, KeptFeatures } from './features.js';
-import type { ArrayMetric, CustomMetric, Metric } from './metrics.js';
+import type { AnyMetric, ArrayMetric, EpochMetrics, Metric, Spelt } from './metrics.js';
+import type { AbortSignal } from './internal/platform.js';
 import type { CheckpointStore } from './storage.js';
 
 /**
@@ -50,11 +51,11 @@ export type Schedule =
       warmup?: number;
     };
 
-export interface EvaluateOptions<M extends Metric | ArrayMetric | CustomMetric = Metric | ArrayMetric | CustomMetric> {
+export interface EvaluateOptions<M extends AnyMetric = AnyMetric> {
   /** The batch size of whole arrays; default 32. */
   batchSize?: number;
   /** Besides the loss; default: accuracy where the labels are class indices. */
-  metrics?: readonly M[];
+  metrics?: readonly Spelt<M, Metric | ArrayMetric>[];
   /** For `bits-per-byte`: how many bytes of UTF-8 the text of all labels that count has. */
   bytes?: number;
   /**
@@ -70,7 +71,13 @@ export interface EvaluateOptions<M extends Metric | ArrayMetric | CustomMetric =
   signal?: AbortSignal;
 }
 
-export interface FitOptions {
+/** Data held out of a training: a data set of its own, or a share of the arrays. */
+type Validation = Dataset | number | ValidationSplit;
+
+export interface FitOptions<
+  M extends AnyMetric = AnyMetric,
+  V extends Validation | undefined = Validation | undefined,
+> {
   /** Default 1. */
   epochs?: number;
   /**
@@ -99,12 +106,12 @@ export interface FitOptions {
   /** The most optimizer steps that this call takes. */
   maxSteps?: number;
   /** A data set, or the share of the arrays (0 … 1) that is held out: at their end, or as `splitBy` says. */
-  validation?: Dataset | number | ValidationSplit;
+  validation?: V;
   /**
    * Metrics; of the training batches too if the artifacts have the predictions as `additionalOutputs`. Default:
    * accuracy where the labels are class indices.
    */
-  metrics?: readonly (Metric | CustomMetric)[];
+  metrics?: readonly Spelt<M, Metric>[];
   /**
    * The weight of each class's labels in training, on top of the data set's `sampleWeight`; validation is not
    * weighted. A number from 0 up for each class, or for some by their name (`classNames`) or index, the others being 1:
@@ -190,7 +197,7 @@ export interface FitOptions {
   onNaN?: 'throw' | 'stop' | 'skip';
   /** A listener that gives a promise is waited for; its rejection, here and below, rejects the fit. */
   onBatch?: (event: BatchEvent) => unknown;
-  onEpoch?: (event: EpochEvent) => unknown;
+  onEpoch?(event: EpochEvent<EpochMetrics<M, V>>): unknown;
   onCheckpoint?: (event: CheckpointEvent) => unknown;
   /** While features are computed, before the first epoch. */
   onFeatures?: (event: FeatureEvent) => unknown;
@@ -256,7 +263,7 @@ export interface BatchEvent {
   readonly metrics: Readonly<Record<string, number>>;
 }
 
-export interface EpochEvent {
+export interface EpochEvent<E = EpochMetrics> {
   readonly step: number;
   readonly epoch: number;
   readonly epochs: number;
@@ -266,7 +273,7 @@ export interface EpochEvent {
   readonly samplesPerSecond: number;
   readonly etaMs?: number;
   /** `loss`, `accuracy` where known, and `val_…` of the validation data. */
-  readonly metrics: Readonly<Record<string, number>>;
+  readonly metrics: E;
 }
 
 /** A checkpoint was saved, or could not be saved where there is an `error`. */
@@ -279,9 +286,9 @@ export interface CheckpointEvent {
   readonly retryMs?: number;
 }
 
-export interface History {
+export interface History<E = EpochMetrics> {
   readonly features?: KeptFeatures;
-  readonly epochs: readonly EpochEvent[];
+  readonly epochs: readonly EpochEvent<E>[];
   /** Optimizer steps done by this call. */
   readonly steps: number;
   /** Batches left out because of numbers that are not finite (`onNaN: 'skip'`). */

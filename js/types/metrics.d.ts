@@ -49,5 +49,42 @@ export interface CustomMetric {
   resetState(): void;
 }
 
-/** The result of a metric. */
-export type MetricValue<M> = M extends 'confusion-matrix' ? number[][] : M extends ArrayMetric ? number[] : number;
+/** The result of a metric; of a name that is not known when it is compiled, whatever one may give. */
+export type MetricValue<M> = string extends M
+  ? number | number[] | number[][]
+  : M extends 'confusion-matrix'
+    ? number[][]
+    : M extends ArrayMetric
+      ? number[]
+      : number;
+
+/** A metric: its name, or one of your own. A name that is a plain `string` is taken and checked at the call. */
+export type AnyMetric = Metric | ArrayMetric | CustomMetric | AnyName;
+
+/** Any string, beside which editors go on suggesting the names that there are. */
+type AnyName = string & Record<never, never>;
+
+/** The metric itself; for a misspelt name those that there are, so that the compiler's message suggests one. */
+export type Spelt<M, Names extends string> = M extends Names | CustomMetric ? M : string extends M ? M : Names;
+
+/** True where the names are not known when it is compiled. */
+type IsOpen<M> = string extends M ? true : Metric extends M ? true : false;
+
+type NameOf<M> = M extends CustomMetric ? M['name'] : Extract<M, string>;
+
+/** The result of `evaluate`: the loss, and each metric that was asked for by its name. */
+export type Evaluated<M> =
+  IsOpen<M> extends true
+    ? { loss: number } & { [name: string]: MetricValue<M> }
+    : { [K in 'loss' | M as NameOf<K>]: MetricValue<K> };
+
+/**
+ * The metrics of an epoch: the loss, each metric that was asked for where the training gives it, and all of them as
+ * `val_…` where there is validation (`V`).
+ */
+export type EpochMetrics<M = string, V = undefined> =
+  IsOpen<M> extends true
+    ? { readonly loss: number } & { readonly [name: string]: number }
+    : { readonly loss: number } & { readonly [K in Exclude<NameOf<M>, 'loss'>]?: number } & ([V] extends [undefined]
+          ? unknown
+          : { readonly [K in `val_${NameOf<M> | 'loss'}`]: number });

@@ -1,5 +1,4 @@
 /** The TrainingSession: training, evaluation, parameters, checkpoints and export. */
-/// <reference lib="esnext.disposable" />
 
 import type {
   AdapterChoice,
@@ -13,7 +12,8 @@ import type { ArtifactSources, Artifacts, CompactSource } from './artifacts.js';
 import type { Dataset } from './data.js';
 import type { EvaluateOptions, FitOptions, History } from './fit.js';
 import type { OptimizerType } from './loss-and-optimizer.js';
-import type { ArrayMetric, CustomMetric, Metric, MetricValue } from './metrics.js';
+import type { AnyMetric, EpochMetrics, Evaluated, Metric } from './metrics.js';
+import type { AbortSignal, AsyncDisposed, Bytes } from './internal/platform.js';
 import type {
   Calibrated,
   CalibrateOptions,
@@ -36,6 +36,8 @@ import type {
   ValueInfo,
 } from './session.js';
 import type { Feeds, Fetched, Fetches, FetchStructure, Tensor, TensorLike } from './tensor.js';
+
+export interface TrainingSession extends AsyncDisposed {}
 
 export class TrainingSession {
   private constructor();
@@ -120,7 +122,6 @@ export class TrainingSession {
    * called twice.
    */
   release(options?: { signal?: AbortSignal }): Promise<void>;
-  [Symbol.asyncDispose](): Promise<void>;
 
   // — beyond it —
   /**
@@ -145,7 +146,10 @@ export class TrainingSession {
    * with the same `checkpoint.name`, `epochs` and `batchSize`, takes no step and gives `stopped` as it was. By default
    * it trains once more.
    */
-  fit(data: Dataset, options?: FitOptions): Promise<History>;
+  fit<const M extends AnyMetric = Metric, V extends FitOptions['validation'] = undefined>(
+    data: Dataset,
+    options?: FitOptions<M, V>,
+  ): Promise<History<EpochMetrics<M, V>>>;
   /**
    * Mean loss and metrics. Batches weigh by what their loss has counted, so the numbers do not depend on `batchSize`:
    * labels that are not ignored, each by the weight of its class; of the losses of numbers, elements. A loss of
@@ -154,10 +158,7 @@ export class TrainingSession {
    * NegativeLogLikelihoodLoss, or in ReduceMean or ReduceSum where an input is named `target`, as those above. A loss
    * that is not finite, or labels none of which counts, are `non-finite-loss`.
    */
-  evaluate<const M extends Metric | ArrayMetric | CustomMetric = Metric>(
-    data: Dataset,
-    options?: EvaluateOptions<M>,
-  ): Promise<Record<string, MetricValue<M>>>;
+  evaluate<const M extends AnyMetric = Metric>(data: Dataset, options?: EvaluateOptions<M>): Promise<Evaluated<M>>;
   /**
    * Runs forward, without labels; gives the model's own outputs, or those named by `fetches`. Examples that do not fit
    * into memory at once run in batches.
@@ -321,7 +322,7 @@ export class TrainingSession {
    * has made parameters, running statistics or moments infinite or NaN, nothing is saved (`non-finite-loss`). Values
    * that were not finite when they were loaded, such as a mask, are saved.
    */
-  saveCheckpoint(options?: CheckpointOptions): Promise<Uint8Array<ArrayBuffer>>;
+  saveCheckpoint(options?: CheckpointOptions): Promise<Bytes>;
   /**
    * Saves the session as it is at the call: its models, a checkpoint and `preprocessing` as one version, which a kill
    * leaves whole or out. Resolves with the version. It reads the models anew, from the bytes, URLs or Blobs that
@@ -332,5 +333,5 @@ export class TrainingSession {
   /** The preprocessing that the session was saved or loaded with; `{}` if there is none. */
   readonly preprocessing: Preprocessing;
   /** A plain inference model with the parameters as they are now; `non-finite-loss` as with `saveCheckpoint`. */
-  exportModel(options?: ExportOptions): Promise<Uint8Array<ArrayBuffer>>;
+  exportModel(options?: ExportOptions): Promise<Bytes>;
 }
