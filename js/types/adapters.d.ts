@@ -1,6 +1,7 @@
 /** Adapters (LoRA): options, files and choice. */
 
 import type { Source } from './engine.js';
+import type { Bytes } from './internal/platform.js';
 
 /**
  * LoRA (Hu et al. 2021): beside frozen weights small matrices train, y = W x + (alpha / r) · B(A(dropout(x))). Names,
@@ -45,15 +46,15 @@ export interface LoraOptions {
 
 /** The files of an adapter's folder, as PEFT names them. */
 export interface AdapterFiles {
-  'adapter_model.safetensors': Uint8Array<ArrayBuffer>;
-  'adapter_config.json': Uint8Array<ArrayBuffer>;
+  'adapter_model.safetensors': Bytes;
+  'adapter_config.json': Bytes;
 }
 
 /**
  * The file of an adapter as ONNX Runtime reads it: the inputs of a model that was exported with `adapters: 'inputs'`.
  */
 export interface OnnxAdapterFiles {
-  'adapter.onnx_adapter': Uint8Array<ArrayBuffer>;
+  'adapter.onnx_adapter': Bytes;
 }
 
 /** One of PEFT's, or `adapter.onnx_adapter`. */

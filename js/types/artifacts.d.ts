@@ -3,6 +3,7 @@
 import type { LoraOptions } from './adapters.js';
 import type { EngineOptions, Source } from './engine.js';
 import type { LossOptions, LossType, OptimizerOptions, OptimizerType, WeightedLoss } from './loss-and-optimizer.js';
+import type { Bytes } from './internal/platform.js';
 import type { MemoryPlan, ParameterInfo } from './session.js';
 
 /** A float initializer of a model, before anything is made of it. */
@@ -37,10 +38,10 @@ export interface ModelParameter extends ParameterInfo {
  * cross-entropy (class indices, int64), `target` for the losses of numbers (mse, bce-with-logits …).
  */
 export interface Artifacts {
-  readonly trainModel: Uint8Array<ArrayBuffer>;
-  readonly evalModel: Uint8Array<ArrayBuffer>;
-  readonly optimizerModel: Uint8Array<ArrayBuffer>;
-  readonly checkpointState: Uint8Array<ArrayBuffer>;
+  readonly trainModel: Bytes;
+  readonly evalModel: Bytes;
+  readonly optimizerModel: Bytes;
+  readonly checkpointState: Bytes;
   /** Warnings about them, one sentence each. */
   readonly warnings: readonly string[];
 }
@@ -283,7 +284,4 @@ export interface CompactOptions extends EngineOptions {
  * ```
  * Errors: those of `TrainingSession.create`.
  */
-export function compactArtifacts(
-  artifacts: ArtifactSources | CompactSource,
-  options?: CompactOptions,
-): Promise<Uint8Array<ArrayBuffer>>;
+export function compactArtifacts(artifacts: ArtifactSources | CompactSource, options?: CompactOptions): Promise<Bytes>;

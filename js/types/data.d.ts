@@ -1,5 +1,6 @@
 /** Data sets: examples, their weights, augmentation and validation split. */
 
+import type { URL } from './internal/platform.js';
 import type { Feeds, TensorLike } from './tensor.js';
 
 /** One number from 0 up for each example, or for each label where an example has several. */

@@ -1,5 +1,6 @@
 /** The engine: sources of bytes, workers, threads, limits of memory and work. */
 
+import type { AbortSignal, Blob, Response, URL } from './internal/platform.js';
 import type { TensorLike } from './tensor.js';
 
 /**

@@ -5,6 +5,7 @@ import type { EngineOptions, Source } from './engine.js';
 import type { TrainletError } from './errors.js';
 import type { FeatureOrigins, KeptFeatures } from './features.js';
 import type { Budget, CheckpointEvent, FitOptions, History, PauseEvent } from './fit.js';
+import type { AbortSignal } from './internal/platform.js';
 import type { Calibrated, CalibrateOptions } from './session.js';
 import type { SampleStore } from './storage.js';
 import type { Feeds, TensorLike, TypedArray } from './tensor.js';

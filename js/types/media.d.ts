@@ -1,5 +1,7 @@
 /** Images and sounds: the sources that become tensors, and how. */
 
+import type { Blob, URL } from './internal/platform.js';
+
 /**
  * A sound: an AudioBuffer, what has its fields, or samples of one channel. A Blob is a file that the page decodes, with
  * the browser's own resampling, which differs between browsers.

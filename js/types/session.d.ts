@@ -1,9 +1,9 @@
 /** Sessions: options of runs, and the InferenceSession. */
-/// <reference lib="esnext.disposable" />
 
 import type { AdapterChoice } from './adapters.js';
 import type { SessionOptions, Source } from './engine.js';
 import type { FineTuneData } from './fine-tune.js';
+import type { AbortSignal, AsyncDisposed } from './internal/platform.js';
 import type { CheckpointStore } from './storage.js';
 import type { TableColumn } from './table.js';
 import type { DataType, Feeds, Fetched, Fetches, FetchStructure, OutputValue, Tensor, TensorLike } from './tensor.js';
@@ -188,6 +188,8 @@ export interface ParameterGroup {
   readonly anchor?: number;
 }
 
+export interface InferenceSession extends AsyncDisposed {}
+
 /** Runs any ONNX model, forward only. */
 export class InferenceSession {
   private constructor();
@@ -233,7 +235,6 @@ export class InferenceSession {
    * called twice.
    */
   release(options?: { signal?: AbortSignal }): Promise<void>;
-  [Symbol.asyncDispose](): Promise<void>;
 }
 
 export interface ValueInfo {
@@ -295,7 +296,7 @@ export interface MemoryPlan {
 }
 
 /** A forward run that waits for the gradients of its outputs. */
-export interface Forward {
+export interface Forward extends AsyncDisposed {
   readonly outputs: Readonly<Record<string, Tensor>>;
   /**
    * Goes on with the gradients of a loss by the outputs, float32 and of their shapes; of those left out they are zero.
@@ -308,7 +309,6 @@ export interface Forward {
   backward(gradients: Readonly<Record<string, TensorLike>>, options?: BackwardOptions): Promise<Record<string, Tensor>>;
   /** Frees its memory where its backward will not come. Once it has run, and twice, is fine. */
   drop(): Promise<void>;
-  [Symbol.asyncDispose](): Promise<void>;
 }
 
 export interface BackwardOptions extends RunOptions {

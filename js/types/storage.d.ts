@@ -1,6 +1,7 @@
 /** Stores of checkpoints and samples. */
 
 import type { FeatureStore } from './features.js';
+import type { Bytes } from './internal/platform.js';
 import type { Tensor, TensorLike } from './tensor.js';
 
 /**
@@ -42,7 +43,7 @@ export class CheckpointStore {
 }
 
 export interface StoredCheckpoint {
-  readonly bytes: Uint8Array<ArrayBuffer>;
+  readonly bytes: Bytes;
   readonly meta: Record<string, unknown>;
   readonly savedAt: Date;
   readonly version: number;
@@ -132,7 +133,7 @@ export class SampleStore {
     labels?: string;
   }): Promise<{ inputs: Record<string, Tensor>; labels: Record<string, Tensor<'int64'>> }>;
   /** All samples in one file, with a checksum. */
-  export(): Promise<Uint8Array<ArrayBuffer>>;
+  export(): Promise<Bytes>;
   /**
    * Adds the samples of such a file, with their ids; those that are there already stay as they are. Resolves with how
    * many were added. A file that is damaged or something else is refused whole.

@@ -1,6 +1,7 @@
 /** Tables: CSV or rows of a page to tensors, and the encoding that turns new rows into the same. */
 
 import type { LoadProgress, Source } from './engine.js';
+import type { AbortSignal } from './internal/platform.js';
 import type { Tensor } from './tensor.js';
 
 /** A row of a page: a value by the name of its column. Null and undefined are missing values. */

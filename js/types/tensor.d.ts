@@ -102,12 +102,15 @@ export interface TypedTensor<Type extends DataType, Data> extends TensorLike {
   readonly size: number;
 }
 
+/** The same as `NoInfer`, which TypeScript has from 5.4 on. */
+type NotInferred<T> = [T][T extends unknown ? 0 : never];
+
 type Values = readonly number[] | readonly bigint[] | readonly boolean[] | readonly string[];
 
 export interface TensorConstructor {
   new <T extends DataType>(type: T, data: DataTypeMap[T] | Values, dims?: readonly number[]): Tensor<T>;
   new <D extends TypedArray | string[]>(
-    type: TypeOf<NoInfer<D>>,
+    type: TypeOf<NotInferred<D>>,
     data: D | Values,
     dims?: readonly number[],
   ): Tensor<D>;

@@ -1,6 +1,7 @@
 /** Language models: generation and packing of token ids. */
 
 import type { AdapterChoice } from './adapters.js';
+import type { AbortSignal } from './internal/platform.js';
 import type { InferenceSession, ValueInfo } from './session.js';
 import type { Tensor, TypedArray } from './tensor.js';
 import type { TrainingSession } from './training-session.js';

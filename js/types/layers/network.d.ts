@@ -1,5 +1,7 @@
 /** Networks: their inputs, how layers are joined, and the file that they become. */
 
+import type { Bytes } from '../internal/platform.js';
+
 /** A tensor whose numbers are not known yet: the output of `input` or of a layer. */
 export interface SymbolicTensor {
   /** The shape, the batch first; null: free. */
@@ -63,10 +65,7 @@ export function input(shape: readonly (number | null)[], options?: InputOptions)
  *     const network = await sequential([input([13]), dense(64, { activation: 'relu' }), dense(1)], { seed: 7 });
  *     const artifacts = await generateArtifacts(network, { loss: 'mse' });
  */
-export function sequential(
-  layers: readonly (SymbolicTensor | Layer)[],
-  options?: NetworkOptions,
-): Promise<Uint8Array<ArrayBuffer>>;
+export function sequential(layers: readonly (SymbolicTensor | Layer)[], options?: NetworkOptions): Promise<Bytes>;
 
 /**
  * A network of any shape, as ONNX bytes: several inputs, branches, layers that are called twice, several outputs.
@@ -76,7 +75,7 @@ export function sequential(
  *     const price = dense(1, { name: 'price' })(concatenate()([table, seen]));
  *     const network = await model({ inputs: [table, picture], outputs: price });
  */
-export function model(options: ModelOptions): Promise<Uint8Array<ArrayBuffer>>;
+export function model(options: ModelOptions): Promise<Bytes>;
 
 /**
  * The table of layers, output shapes and numbers of parameters that Keras' `model.summary()` prints.
