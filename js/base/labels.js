@@ -74,3 +74,9 @@ function asType(what, values, dims, { type }) {
   }
   return { type: /** @type {DataType} */ (type), data, dims };
 }
+
+/** True of an input that a loss takes beside the model's own. @param {ValueInfo} input */
+export const isLabel = ({ name, labels }) => labels !== undefined || name === 'labels' || name === 'target';
+
+/** True of the model's own inputs. @param {ValueInfo} input */
+export const isOwn = (input) => !isLabel(input) && !input.sampleWeight;

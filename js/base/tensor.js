@@ -1,7 +1,7 @@
 /** Tensors: typed data with a shape, checked when made, and packed into one buffer for the way to the engine. */
 
 import { badFeed as bad, nameOf } from './errors.js';
-import { indicesOf, takesIndices } from './labels.js';
+import { indicesOf, isOwn, takesIndices } from './labels.js';
 import { flatten, looksLikeTensor } from './nested.js';
 
 /** @import { DataType, DataTypeMap, Feeds, NumberType, TensorLike, TypedArray, ValueInfo } from '../types.js' */
@@ -181,14 +181,17 @@ export const describeInfo = ({ type, dims, sequence, optional }) =>
 
 /**
  * The tensors of the feeds that are there, nested ones flattened, each checked and known to the graph; an array of them
- * for a sequence.
- * @param {Feeds} feeds
+ * for a sequence. A tensor by itself is the only input.
+ * @param {Feeds | TensorLike} feeds
  * @param {readonly ValueInfo[]} inputs
  * @returns {[string, Taken | Taken[]][]}
  */
 export function bind(feeds, inputs) {
   const isList = Array.isArray(feeds) || ArrayBuffer.isView(feeds);
-  if (feeds === null || typeof feeds !== 'object' || isList || looksLikeTensor(feeds))
+  const isAlone = looksLikeTensor(feeds);
+  const own = inputs.filter(isOwn);
+  if (isAlone && own.length === 1) return bind({ [own[0].name]: feeds }, inputs);
+  if (feeds === null || typeof feeds !== 'object' || isList || isAlone)
     throw bad(`feeds must be an object of tensors by name: ${wishes(inputs)}`);
   const find = (/** @type {string} */ path) => inputs.find(({ name }) => name === path);
   const flat = Object.entries(feeds);

@@ -16,7 +16,7 @@ import { readCsv, readJsonLines } from './table.js';
 import { say } from './terminal.js';
 
 /** @import { ImageOptions, NumberType, ValueInfo } from '../types.js' */
-/** @import { Arrays } from '../data/dataset.js' */
+/** @typedef {{ inputs: Record<string, Tensor>, labels: Record<string, Tensor> }} Arrays */
 /** @import { Raw } from './npy.js' */
 
 /**

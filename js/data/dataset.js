@@ -9,8 +9,9 @@ import { bind, bytesOf, checkWhole, isWhole, layout, pack } from '../base/tensor
 import { weigh } from './example-weights.js';
 import { fingerprintOf } from './fingerprint.js';
 import { checkLabels } from './label-range.js';
+import { byName } from './unnamed.js';
 
-/** @import { Dataset, Feeds, FitOptions, SampleWeight, TypedArray, ValueInfo } from '../types.js' */
+/** @import { Dataset, Feeds, FitOptions, TypedArray, ValueInfo, WholeArrays } from '../types.js' */
 /** @import { PackedFeeds } from '../engine/protocol.js' */
 
 /**
@@ -33,7 +34,6 @@ import { checkLabels } from './label-range.js';
  * @property {(from: number, to: number) => [string, Taken][]} [rows] views of those side by side
  * @property {(kept: readonly string[], more: [string, Taken][]) => Reader} [exchange] the same examples, told by the
  * tensors of these names and by more
- * @typedef {{ inputs: Feeds, labels?: Feeds, sampleWeight?: SampleWeight }} Arrays
  */
 
 /**
@@ -46,7 +46,7 @@ const bindNumbers = (feeds, inputs) => /** @type {[string, Taken][]} */ (bind(fe
 /** @param {string} message */
 const bad = (message) => new TrainletError('invalid-feed', `data set: ${message}`);
 
-/** @param {unknown} data @returns {data is Arrays} */
+/** @param {unknown} data @returns {data is WholeArrays} */
 export const isArrays = (data) => typeof data === 'object' && data !== null && 'inputs' in data;
 
 /**
@@ -54,7 +54,7 @@ export const isArrays = (data) => typeof data === 'object' && data !== null && '
  * @param {Dataset} data @param {readonly ValueInfo[]} inputs
  */
 export const namesBeside = (data, inputs) => [
-  ...(isArrays(data) ? Object.keys(data.labels ?? {}) : []),
+  ...(isArrays(data) ? Object.keys(byName(data, inputs).labels) : []),
   ...inputs.filter(({ labels, sampleWeight }) => labels || sampleWeight).map(({ name }) => name),
 ];
 
@@ -74,10 +74,11 @@ export function openData(data, inputs, batchSize, labelName, classWeight, dropLa
   return { read: () => /** @type {Batches} */ (stream(open(), inputs, wanted, classWeight)) };
 }
 
-/** @param {Arrays} data @param {readonly ValueInfo[]} inputs @param {FitOptions['classWeight']} [classWeight] */
+/** @param {WholeArrays} data @param {readonly ValueInfo[]} inputs @param {FitOptions['classWeight']} [classWeight] */
 export function tensorsOf(data, inputs, classWeight) {
   checkKeys('data set', data, ['inputs', 'labels', 'sampleWeight']);
-  const [given, labels] = [bindNumbers(data.inputs, inputs), bindNumbers(data.labels ?? {}, inputs)];
+  const feeds = byName(data, inputs);
+  const [given, labels] = [bindNumbers(feeds.inputs, inputs), bindNumbers(feeds.labels, inputs)];
   const twice = labels.find(([label]) => given.some(([name]) => name === label));
   if (twice) throw bad(`'${twice[0]}' is both an input and a label`);
   const tensors = [...given, ...labels];

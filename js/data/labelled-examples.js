@@ -5,6 +5,7 @@ import { concatRows, takeRows } from '../base/rows.js';
 import { Tensor } from '../base/tensor.js';
 import { permutation } from './dataset.js';
 import { drawRows } from './split.js';
+import { nameAlone, nameInputs, tensorsIn } from './unnamed.js';
 
 /** @import { Feeds, FineTuneData, FineTuneOptions, TensorLike } from '../types.js' */
 /** @import { TrainingSession } from '../session/training.js' */
@@ -52,18 +53,21 @@ function labelsIn(where, data) {
 
 /** The elements of the one tensor of a data set's labels. @param {Feeds} [labels] */
 function tensorIn(labels) {
-  const tensors = /** @type {TensorLike[]} */ (Object.values(labels ?? {}));
+  const tensors = tensorsIn(labels);
   return tensors.length === 1 ? tensors[0]?.data : undefined;
 }
 
-/** @param {string} where @param {FineTuneData} data @param {readonly string[]} classes @returns {Examples} */
-export function examplesOf(where, data, classes) {
+/**
+ * @param {string} where @param {FineTuneData} data @param {readonly string[]} classes @param {TrainingSession} session
+ * @returns {Examples}
+ */
+export function examplesOf(where, data, classes, session) {
   const labels = labelsIn(where, data).map((label, row) => {
     const at = typeof label === 'string' ? classes.indexOf(label) : label;
     if (Number.isInteger(at) && at >= 0 && at < classes.length) return at;
     throw invalid(`${where}: the label ${JSON.stringify(label)} in row ${row} is none of ${classes.join(', ')}`);
   });
-  const inputs = /** @type {Record<string, TensorLike>} */ (data.inputs ?? {});
+  const inputs = nameInputs(session, data.inputs ?? {});
   for (const [name, tensor] of Object.entries(inputs))
     if (tensor?.dims?.[0] !== labels.length)
       throw invalid(
@@ -84,7 +88,9 @@ function pick({ inputs, labels }, rows) {
  * @param {string} where @param {FineTuneData} data @param {readonly { inputs: Record<string, TensorLike> }[]} samples
  */
 export function leaveOut(where, data, samples) {
-  const [labels, { inputs, ...rest }] = [labelsIn(where, data), /** @type {any} */ (data)];
+  const [labels, { inputs: given, ...rest }] = [labelsIn(where, data), /** @type {any} */ (data)];
+  const names = Object.keys(samples[0]?.inputs ?? {});
+  const inputs = samples.length ? nameAlone('inputs', given, names) : given;
   const stay = labels.flatMap((_, row) => (samples.some((sample) => isRow(inputs, row, sample.inputs)) ? [] : row));
   const rows = labels.length - stay.length;
   return {
@@ -128,11 +134,12 @@ export function split(all, share, seed) {
  * both are repeated if an epoch would be short, for augmentation changes them; with a new head
  * their features would be the same.
  * @param {FineTuneOptions} options @param {readonly string[]} classes @param {Examples} train @param {number} seed
+ * @param {TrainingSession} session
  */
-export function replayOf({ replay, head }, classes, train, seed) {
+export function replayOf({ replay, head }, classes, train, seed, session) {
   const { ratio = 0.5, ...data } = /** @type {NonNullable<FineTuneOptions['replay']>} */ (replay);
   if (!(ratio >= 0 && ratio < 1)) throw invalid(`fineTune: replay: ratio is a number below 1, not ${ratio}`);
-  const all = examplesOf('fineTune: replay', data, classes);
+  const all = examplesOf('fineTune: replay', data, classes, session);
   const order = permutation(all.labels.length, seed, 1);
   const judged = Math.min(JUDGED, Math.ceil(all.labels.length / 2));
   const rest = order.subarray(judged);

@@ -141,10 +141,10 @@ class Tuning {
     const { seed = 0, validation = HELD_OUT, head, accept, signal } = this.#options;
     for (const warning of new Set([...this.#artifacts.warnings, ...this.session.warnings])) await this.#warn(warning);
     const classes = head === false ? ownClasses(this.session, this.#named) : /** @type {string[]} */ (this.#named);
-    const all = examplesOf('fineTune: data', data, classes);
+    const all = examplesOf('fineTune: data', data, classes, this.session);
     checkBatch(this.session, all);
     const [train, heldOut] = split(all, validation, seed);
-    const replay = this.#options.replay && replayOf(this.#options, classes, train, seed);
+    const replay = this.#options.replay && replayOf(this.#options, classes, train, seed, this.session);
     const judged = { heldOut, replay: replay?.judged };
     const whole = replay?.learned ?? train;
     const checkpoint = await this.#checkpointOf([whole, heldOut], classes);

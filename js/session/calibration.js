@@ -9,7 +9,7 @@ import { CALIBRATION, classesOutput, probabilitiesOf, scoresOf } from '../data/p
 import { labelsOf, valuesOf } from './head.js';
 import { INTERNALS } from './open.js';
 
-/** @import { CalibrateOptions, Calibrated, Feeds } from '../types.js' */
+/** @import { CalibrateOptions, Calibrated, WholeArrays } from '../types.js' */
 /** @import { SessionInfo } from '../engine/protocol.js' */
 /** @import { TrainingSession } from './training.js' */
 
@@ -22,7 +22,7 @@ const HALVINGS = 60;
 const MISSED = 0.05;
 
 /**
- * @param {TrainingSession} session @param {SessionInfo} info @param {{ inputs: Feeds, labels?: Feeds }} data
+ * @param {TrainingSession} session @param {SessionInfo} info @param {WholeArrays} data
  * @param {CalibrateOptions} [options]
  * @param {string} [where]
  * @param {ArrayLike<number>[]} [known] the scores, where they have been computed

@@ -92,7 +92,7 @@ async function addedTo(session, layer, old, names, examples) {
     biases: Array.from({ length: added }, () => middle.bias),
   };
   if (!examples) return plain;
-  const { inputs, labels } = examplesOf('extendOutput: examples', examples, names);
+  const { inputs, labels } = examplesOf('extendOutput: examples', examples, names, session);
   if (!labels.some((label) => label >= layer.classes)) throw invalid('extendOutput: examples: none is of a new class');
   const features = await valuesOf('extendOutput: examples', session, inputs, labels.length, layer.features);
   return byMeans(features, labels, old, plain);

@@ -4,8 +4,9 @@ import { invalid } from '../base/errors.js';
 import { numbersOf } from '../base/half-floats.js';
 import { rowsOf } from '../base/rows.js';
 import { Tensor } from '../base/tensor.js';
+import { nameInputs, tensorsIn } from '../data/unnamed.js';
 
-/** @import { Feeds, TensorLike } from '../types.js' */
+/** @import { WholeArrays } from '../types.js' */
 /** @import { TrainingSession } from './training.js' */
 
 /** Examples that go through the lower layers at a time. */
@@ -22,7 +23,7 @@ export const SCALES = Array.from({ length: 17 }, (_, i) => 2 ** (i - 8));
  * of the others.
  * @param {TrainingSession} session
  * @param {readonly string[] | null} head names of its features, weight and bias
- * @param {{ inputs: Feeds, labels?: Feeds }} data
+ * @param {WholeArrays} data
  * @param {(features: string) => Float32Array[] | undefined} [known] where they have been computed
  * @param {AbortSignal} [signal]
  */
@@ -39,9 +40,9 @@ export async function initializeHead(session, head, data, known, signal) {
   await session.setParameter(bias, new Tensor('float32', b, [classes]));
 }
 
-/** @param {string} where @param {{ labels?: Feeds }} data @param {number} classes */
+/** @param {string} where @param {Pick<WholeArrays, 'labels'>} data @param {number} classes */
 export function labelsOf(where, data, classes) {
-  const tensors = /** @type {TensorLike[]} */ (Object.values(data?.labels ?? {}));
+  const tensors = tensorsIn(data?.labels);
   const labels = Array.from(/** @type {any} */ (tensors[0]?.data ?? []), Number);
   if (tensors.length !== 1 || !labels.length) throw invalid(`${where}: data are { inputs, labels }, with one label`);
   const stray = labels.findIndex((label) => !(Number.isInteger(label) && label >= 0 && label < classes));
@@ -52,18 +53,16 @@ export function labelsOf(where, data, classes) {
 
 /**
  * Computes a value for each example.
- * @param {string} where @param {TrainingSession} session @param {Feeds} inputs @param {number} examples
+ * @param {string} where @param {TrainingSession} session @param {WholeArrays['inputs']} inputs @param {number} examples
  * @param {string} [value] default: the scores
  * @param {AbortSignal} [signal]
  */
 export async function valuesOf(where, session, inputs, examples, value, signal) {
   const rows = [];
+  const named = nameInputs(session, inputs ?? {});
   for (let from = 0; from < examples; from += BATCH) {
     const to = Math.min(examples, from + BATCH);
-    const part = Object.entries(inputs ?? {}).map(([name, tensor]) => [
-      name,
-      slice(where, name, tensor, from, to, examples),
-    ]);
+    const part = Object.entries(named).map(([name, tensor]) => [name, slice(where, name, tensor, from, to, examples)]);
     const fetches = value === undefined ? undefined : [value];
     const outputs = await session.predict(Object.fromEntries(part), fetches, { signal });
     const [name, tensor] = Object.entries(outputs)[0];

@@ -14,7 +14,7 @@ import { PREDICT_OPTIONS, runGraph, STEP_OPTIONS, withSignal } from './run.js';
  */
 /**
  * @import { NumberType, ParameterGroup, ParameterInfo, PredictOptions, RunOptions, StepOptions } from '../types.js'
- * @import { History, Preprocessing, SaveSessionOptions, TensorLike } from '../types.js'
+ * @import { History, Preprocessing, SaveSessionOptions, TensorLike, WholeArrays } from '../types.js'
  */
 /** @import { Ask, CheckpointFormat, GraphInfo, Protocol, Which } from '../engine/protocol.js' */
 /** @import { Client } from '../engine/client.js' */
@@ -222,12 +222,12 @@ export class TrainingSession {
     return await withLabels(this.#ask, outputs, this.#info, this, asked);
   }
 
-  /** @param {{ inputs: Feeds, labels?: Feeds }} data */
+  /** @param {WholeArrays} data */
   async initializeHead(data) {
     return await (await lazy(() => import('./head.js'))).initializeHead(this, namesIn(this.#eval().head), data);
   }
 
-  /** @param {{ inputs: Feeds, labels: Feeds }} data @param {CalibrateOptions} [options] */
+  /** @param {WholeArrays} data @param {CalibrateOptions} [options] */
   async calibrate(data, options) {
     return await (await lazy(() => import('./calibration.js'))).calibrate(this, this.#info, data, options);
   }

@@ -6,6 +6,13 @@ import type { Feeds, TensorLike } from './tensor.js';
 /** One number from 0 up for each example, or for each label where an example has several. */
 export type SampleWeight = readonly number[] | Float32Array | Float64Array | TensorLike;
 
+/** Tensors of all examples, one a row. A tensor without a name is the only input, or the only one for labels. */
+export interface WholeArrays {
+  inputs: Feeds | TensorLike;
+  labels?: Feeds | TensorLike;
+  sampleWeight?: SampleWeight;
+}
+
 /**
  * Labels of a cross-entropy are class indices, of any integer type or whole floats, (N) or (N, 1), or one-hot rows.
  * Whole arrays (all with the same first dim; `inputs` and `labels` together are the feeds), or batches one after
@@ -15,7 +22,7 @@ export type SampleWeight = readonly number[] | Float32Array | Float64Array | Ten
  * them as the input `sample_weight`.
  */
 export type Dataset =
-  | { inputs: Feeds; labels?: Feeds; sampleWeight?: SampleWeight }
+  | WholeArrays
   | AsyncIterable<Feeds>
   | Iterable<Feeds>
   | (() => AsyncIterable<Feeds> | Iterable<Feeds>);

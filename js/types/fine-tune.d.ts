@@ -13,13 +13,13 @@ import type { TrainingSession } from './training-session.js';
 
 /** Examples of one person. */
 export interface FineTuneData {
-  /** The model's inputs, an example a row. */
-  inputs: Readonly<Record<string, TensorLike>>;
+  /** The model's inputs, an example a row; a tensor without a name is the only input. */
+  inputs: Readonly<Record<string, TensorLike>> | TensorLike;
   /**
    * The class of each: its name, or its index in `classes`; also as a data set has them, one tensor of indices:
    * `fineTune(model, await store.dataset(), { classes: await store.classes() })`.
    */
-  labels: readonly (string | number | bigint)[] | TypedArray | Feeds;
+  labels: readonly (string | number | bigint)[] | TypedArray | Feeds | TensorLike;
 }
 
 export interface FineTuneOptions {

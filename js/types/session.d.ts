@@ -217,15 +217,15 @@ export class InferenceSession {
   endProfiling(): Promise<NodeTimes>;
   /**
    * `run<Tensor<'float32'>>(…)` says what type the outputs have; `run<Tensor[]>(…)` and the like, that they are not
-   * tensors of numbers.
+   * tensors of numbers. A tensor without a name is fed to the only input.
    */
   run<V extends OutputValue = Tensor>(
-    feeds: Feeds,
+    feeds: Feeds | TensorLike,
     fetches?: Fetches | (RunOptions & BatchOptions),
     options?: RunOptions & BatchOptions,
   ): Promise<Record<string, V>>;
   run<const F extends FetchStructure>(
-    feeds: Feeds,
+    feeds: Feeds | TensorLike,
     fetches: F,
     options?: RunOptions & BatchOptions,
   ): Promise<Fetched<F>>;

@@ -9,7 +9,7 @@ import type {
   OnnxAdapterFiles,
 } from './adapters.js';
 import type { ArtifactSources, Artifacts, CompactSource } from './artifacts.js';
-import type { Dataset } from './data.js';
+import type { Dataset, WholeArrays } from './data.js';
 import type { EvaluateOptions, FitOptions, History } from './fit.js';
 import type { OptimizerType } from './loss-and-optimizer.js';
 import type { AnyMetric, EpochMetrics, Evaluated, Metric } from './metrics.js';
@@ -161,29 +161,33 @@ export class TrainingSession {
   evaluate<const M extends AnyMetric = Metric>(data: Dataset, options?: EvaluateOptions<M>): Promise<Evaluated<M>>;
   /**
    * Runs forward, without labels; gives the model's own outputs, or those named by `fetches`. Examples that do not fit
-   * into memory at once run in batches.
+   * into memory at once run in batches. A tensor without a name is fed to the only input.
    * ```js
    * const onProgress = ({ done, of }) => console.log(`${done} of ${of}`);
    * const { scores } = await session.predict({ image: all }, { batchSize: 64, onProgress });
    * ```
    */
   predict<V extends Tensor = Tensor>(
-    feeds: Feeds,
+    feeds: Feeds | TensorLike,
     options: PredictOptions & { readonly labels: true },
   ): Promise<Record<string, V> & { readonly labels: Tensor<'string'> }>;
   predict<V extends Tensor = Tensor>(
-    feeds: Feeds,
+    feeds: Feeds | TensorLike,
     fetches?: Fetches | PredictOptions,
     options?: PredictOptions,
   ): Promise<Record<string, V>>;
-  predict<const F extends FetchStructure>(feeds: Feeds, fetches: F, options?: PredictOptions): Promise<Fetched<F>>;
+  predict<const F extends FetchStructure>(
+    feeds: Feeds | TensorLike,
+    fetches: F,
+    options?: PredictOptions,
+  ): Promise<Fetched<F>>;
   /**
    * Gives the head first weights by the means of its features over each class, so that it answers before any step:
    * the score of a class is larger the nearer its mean is (nearest class mean), scaled to what the examples say. The
    * layers below stay; a class without examples stands at the mean of all. Moments and gradients are left as they are.
    * Errors: `invalid-argument` (no head, labels that are no class, inputs of other lengths).
    */
-  initializeHead(data: { inputs: Feeds; labels: Feeds }): Promise<void>;
+  initializeHead(data: WholeArrays): Promise<void>;
   /**
    * Gives artifacts of this session with more classes in an output: what a trained head knows stays, and the new
    * classes are learned beside it. Weights, optimizer state and properties are those of now, the old classes' scores
@@ -263,7 +267,7 @@ export class TrainingSession {
    * ```
    * Errors: `invalid-argument` (labels that are no class, inputs of other lengths, scores that are no rows).
    */
-  calibrate(data: { inputs: Feeds; labels: Feeds }, options?: CalibrateOptions): Promise<Calibrated>;
+  calibrate(data: WholeArrays, options?: CalibrateOptions): Promise<Calibrated>;
   /** Names, types and dims of what a step is fed. */
   readonly trainingInputs: readonly ValueInfo[];
   /** All parameters, and which of them train at present. */
