@@ -1,10 +1,8 @@
 /** Tensors: typed data with a shape, checked when made, and packed into one buffer for the way to the engine. */
 
 import { badFeed as bad, nameOf } from './errors.js';
-import { indicesOf, isOwn, takesIndices } from './labels.js';
-import { flatten, looksLikeTensor } from './nested.js';
 
-/** @import { DataType, DataTypeMap, Feeds, NumberType, TensorLike, TypedArray, ValueInfo } from '../types.js' */
+/** @import { DataType, DataTypeMap, NumberType, TensorLike, TypedArray } from '../types.js' */
 /** @import { PackedFeeds } from '../engine/protocol.js' */
 
 /** The class that holds each type's data, as in onnxruntime-common; that of strings is an array. */
@@ -97,7 +95,7 @@ function typeOf(data) {
 }
 
 /** @param {DataType} type @param {readonly unknown[]} values @returns {TypedArray | string[]} */
-function convert(type, values) {
+export function convert(type, values) {
   if (type === 'string') return [.../** @type {string[]} */ (values)]; // checked with the tensor
   const array = arrayOf(type);
   if (!array) throw bad(`there is no tensor type '${type}'; there are ${types()}`);
@@ -171,63 +169,6 @@ const classOf = (data) =>
 
 /** @param {readonly number[]} dims */
 export const sizeOf = (dims) => dims.reduce((product, d) => product * d, 1);
-
-/** @param {readonly ValueInfo[]} values */
-const wishes = (values) => values.map((value) => `'${value.name}' (${describeInfo(value)})`).join(', ');
-
-/** @param {ValueInfo} value */
-export const describeInfo = ({ type, dims, sequence, optional }) =>
-  `${optional ? 'optional ' : ''}${sequence ? 'sequence of ' : ''}${type} [${dims.join(', ')}]`;
-
-/**
- * The tensors of the feeds that are there, nested ones flattened, each checked and known to the graph; an array of them
- * for a sequence. A tensor by itself is the only input.
- * @param {Feeds | TensorLike} feeds
- * @param {readonly ValueInfo[]} inputs
- * @returns {[string, Taken | Taken[]][]}
- */
-export function bind(feeds, inputs) {
-  const isList = Array.isArray(feeds) || ArrayBuffer.isView(feeds);
-  const isAlone = looksLikeTensor(feeds);
-  const own = inputs.filter(isOwn);
-  if (isAlone && own.length === 1) return bind({ [own[0].name]: feeds }, inputs);
-  if (feeds === null || typeof feeds !== 'object' || isList || isAlone)
-    throw bad(`feeds must be an object of tensors by name: ${wishes(inputs)}`);
-  const find = (/** @type {string} */ path) => inputs.find(({ name }) => name === path);
-  const flat = Object.entries(feeds);
-  const named = flat.every(([name]) => find(name)) ? flat : flatten(feeds, (path) => find(path) !== undefined);
-  /** @type {[string, Taken | Taken[]][]} */
-  const bound = [];
-  for (const [name, value] of named) {
-    const input = find(name);
-    if (!input) throw bad(`there is no input '${name}'; wanted are ${wishes(inputs)}`);
-    if (value !== null && (value !== undefined || !input.optional)) bound.push([name, checkFeed(input, value)]);
-  }
-  return bound;
-}
-
-/** @param {ValueInfo} input @param {unknown} value */
-function checkFeed(input, value) {
-  const { name, type, dims, sequence, map } = input;
-  const what = `input '${name}'`;
-  const checkItem = (/** @type {string} */ title, /** @type {unknown} */ item) => {
-    const tensor = check(title, item);
-    if (!map && (tensor.type === 'string') !== (type === 'string'))
-      throw bad(`${title} wants ${type}, ${tensor.type} came`);
-    return tensor;
-  };
-  if (sequence && Array.isArray(value)) return value.map((item, i) => checkItem(`${what}, item ${i}`, item));
-  if (sequence) throw bad(`${what} is a sequence: it must be an array of tensors`);
-  if (Array.isArray(value)) throw bad(`${what} must be a tensor, not an array: new Tensor('${type}', elements, dims)`);
-  if (ArrayBuffer.isView(value))
-    throw bad(`${what} must be a tensor, not ${nameOf(value)}: new Tensor(elements, dims)`);
-  const isOne = !dims.length && typeof value !== 'object';
-  const tensor = checkItem(
-    what,
-    isOne ? { type, data: convert(/** @type {DataType} */ (type), [value]), dims } : value,
-  );
-  return takesIndices(input) ? indicesOf(what, /** @type {Taken<TypedArray>} */ (tensor), input) : tensor;
-}
 
 /**
  * Room for the tensors in one buffer that can be transferred.

@@ -1,6 +1,6 @@
 /** Contents of a checkpoint file of any writer: parameters, optimizer, properties, data position. */
 
-import { describeInfo } from '../base/tensor.js';
+import { describeInfo } from '../base/feeds.js';
 import { compileEngine } from '../engine/compile.js';
 import { Engine, instanceFor } from '../engine/engine.js';
 import { readExternal, readSource } from '../sources/source.js';

@@ -1,7 +1,7 @@
 /** The commands of the command line, each with its options, its help and what it does. */
 
 import { sentenceOf } from '../base/errors.js';
-import { describeInfo } from '../base/tensor.js';
+import { describeInfo } from '../base/feeds.js';
 import { InferenceSession, parametersOf, TrainingSession, TrainletError } from '../index.js';
 import { checkAdapterPlaces, writeAdapter } from './adapter.js';
 import { readArrays } from './arrays.js';

@@ -2,7 +2,8 @@
 
 import { numbersOf } from '../base/half-floats.js';
 import { rowOf, rowsOf, sliceRows } from '../base/rows.js';
-import { bind, bytesOf } from '../base/tensor.js';
+import { bind } from '../base/feeds.js';
+import { bytesOf } from '../base/tensor.js';
 import { openData, roomFor } from '../data/dataset.js';
 import { fed } from '../data/labelled-examples.js';
 import { classesOutput } from '../data/predicted-labels.js';

@@ -4,7 +4,8 @@
  */
 
 import { checkKeys, invalid, TrainletError } from '../base/errors.js';
-import { bind, check, pack } from '../base/tensor.js';
+import { bind } from '../base/feeds.js';
+import { check, pack } from '../base/tensor.js';
 import { tensorsOf, withSignal } from './run.js';
 
 /** @import { Feeds, Forward, RunOptions, Tensor } from '../types.js' */

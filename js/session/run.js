@@ -6,7 +6,8 @@
 import { checkKeys, checkSignal, invalid } from '../base/errors.js';
 import { lazy } from '../base/lazy.js';
 import { looksLikeTensor, mapNames } from '../base/nested.js';
-import { bind, bytesOf, check, checkWhole, pack, Tensor } from '../base/tensor.js';
+import { bind } from '../base/feeds.js';
+import { bytesOf, check, checkWhole, pack, Tensor } from '../base/tensor.js';
 
 /** @import { Feeds, Fetches, FetchStructure, NumberType, OutputValue, RunOptions } from '../types.js' */
 /** @import { PredictOptions, StepOptions, TensorLike, TypedArray } from '../types.js' */

@@ -3,7 +3,8 @@
 import { askedAt } from '../base/call-site.js';
 import { checkKeys, checkWhole, invalid, nameOf } from '../base/errors.js';
 import { lazy } from '../base/lazy.js';
-import { bind, check, pack, Tensor } from '../base/tensor.js';
+import { bind } from '../base/feeds.js';
+import { check, pack, Tensor } from '../base/tensor.js';
 import { endProfiling, INTERNALS, MADE, names, namesIn } from './open.js';
 import { PropertyBag } from './properties.js';
 import { PREDICT_OPTIONS, runGraph, STEP_OPTIONS, withSignal } from './run.js';

@@ -1,7 +1,8 @@
 /** Finds the inputs of a decoder-only model, and makes tensors for them. */
 
 import { invalid } from '../base/errors.js';
-import { arrayOf, describeInfo } from '../base/tensor.js';
+import { describeInfo } from '../base/feeds.js';
+import { arrayOf } from '../base/tensor.js';
 
 /** @import { DataType, TypedArray, ValueInfo } from '../types.js' */
 /** @typedef {{ type: DataType, data: TypedArray, dims: number[] }} Plain */

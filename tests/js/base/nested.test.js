@@ -7,7 +7,7 @@ import assert from 'node:assert/strict';
 import { createRequire } from 'node:module';
 import { after, test } from 'node:test';
 import { flatten, mapNames } from '../../../js/base/nested.js';
-import { bind } from '../../../js/base/tensor.js';
+import { bind } from '../../../js/base/feeds.js';
 import { generateArtifacts, InferenceSession, Tensor, TrainingSession, TrainletError } from '../../../js/index.js';
 import { graphProto, info, modelProto, node, opsetId, weight } from '../../support/onnx-file.js';
 import { batchUnit } from '../../support/recipe.js';

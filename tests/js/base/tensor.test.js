@@ -3,7 +3,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import * as ort from 'onnxruntime-web';
-import { bind, pack } from '../../../js/base/tensor.js';
+import { bind } from '../../../js/base/feeds.js';
+import { pack } from '../../../js/base/tensor.js';
 import { Tensor } from '../../../js/index.js';
 
 const INPUTS = [
