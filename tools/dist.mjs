@@ -200,7 +200,7 @@ function withWorkers(code, source) {
 const urlOf = (script) =>
   `const script = ${JSON.stringify(script)};
 let url;
-export default () => (url ??= URL.createObjectURL(new Blob([script], { type: 'text/javascript' })));`;
+export default () => (url ??= new URL(URL.createObjectURL(new Blob([script], { type: 'text/javascript' }))));`;
 
 /** @param {string} folder @param {Map<string, Uint8Array>} files all that is there after it */
 function writeFiles(folder, files) {

@@ -2,6 +2,7 @@
 
 import { abortedBy, checkKeys, invalid, nameOf, sentenceOf, TrainletError } from '../base/errors.js';
 import { isNode, locate, nodeModule } from '../base/platform.js';
+import { workerFrom } from '../base/worker.js';
 
 /** @import { FitOptions, ValueInfo } from '../types.js' */
 /** @import { Batches, Next } from './dataset.js' */
@@ -208,7 +209,7 @@ async function placed(step) {
 
 /** @param {(answer: any) => void} hear @param {(why: string) => void} dead @returns {Far} */
 function startWorker(hear, dead) {
-  const worker = new Worker(new URL('./worker-augment.js', import.meta.url), { type: 'module' });
+  const worker = workerFrom(new URL('./worker-augment.js', import.meta.url));
   worker.onmessage = ({ data }) => hear(data);
   worker.onerror = ({ message }) => dead(message || 'its script could not be loaded, or a CSP forbids it');
   return { post: (message, transfer) => worker.postMessage(message, transfer), close: () => worker.terminate() };

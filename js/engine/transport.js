@@ -2,7 +2,8 @@
 
 import { sentenceOf, TrainletError } from '../base/errors.js';
 import { lazy } from '../base/lazy.js';
-import { isNode } from '../base/platform.js';
+import { isNode, locate } from '../base/platform.js';
+import { workerFrom } from '../base/worker.js';
 
 /** @import { Answer, Take } from './protocol.js' */
 
@@ -23,17 +24,15 @@ export const openInline = async () => (await lazy(() => import('./transport-inli
 /** @param {string | URL | undefined} url @returns {Promise<Transport>} */
 export async function openWorker(url) {
   if (isNode) return await (await lazy(() => import('./transport-node.js'))).openNodeThread(url);
-  const transport = workerTransport(startWorker(url));
+  const transport = workerTransport(start(url ? await locate(url) : new URL('./worker.js', import.meta.url)));
   transport.lock = await lockName();
   return transport.lock ? transport : (await lazy(() => import('./heartbeat.js'))).withHeartbeat(transport);
 }
 
-/** @param {string | URL | undefined} url */
-function startWorker(url) {
+/** @param {URL} url */
+function start(url) {
   try {
-    return url
-      ? new Worker(url, { type: 'module' })
-      : new Worker(new URL('./worker.js', import.meta.url), { type: 'module' });
+    return workerFrom(url);
   } catch (error) {
     throw new TrainletError('worker-died', `no worker could be started: ${sentenceOf(error)}`, { cause: error });
   }

@@ -70,6 +70,7 @@ export interface EngineOptions {
    * the browser.
    */
   wasmUrl?: string | URL;
+  /** The worker's script, a module. Default: the package's `worker.js`. It may lie on another origin. */
   workerUrl?: string | URL;
   wasmBinary?: Uint8Array;
   /**
