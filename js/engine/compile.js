@@ -4,6 +4,7 @@
  */
 
 import { sentenceOf, TrainletError } from '../base/errors.js';
+import { lazy } from '../base/lazy.js';
 import { isNode, nodeModule } from '../base/platform.js';
 
 /** @type {Map<string, Promise<WebAssembly.Module>>} */
@@ -52,12 +53,7 @@ async function compile(source) {
       ? await WebAssembly.compileStreaming(source)
       : await WebAssembly.compile(/** @type {BufferSource} */ (source));
   } catch (error) {
-    throw new TrainletError(
-      'unsupported-browser',
-      "the engine's WebAssembly cannot run here (SIMD is needed, and 'wasm-unsafe-eval' under a CSP): " +
-        sentenceOf(error),
-      { cause: error },
-    );
+    throw await (await lazy(() => import('./no-wasm.js'))).refusalOf(error);
   }
 }
 

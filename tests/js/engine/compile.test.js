@@ -23,7 +23,7 @@ let server;
 let origin = '';
 before(async () => {
   server = createServer((request, response) => {
-    const [type, body] = ANSWERS[request.url];
+    const [type, body] = ANSWERS[request.url.replace(/\?.*/, '')];
     response.writeHead(200, type && { 'content-type': type });
     response.end(body);
   });
@@ -51,5 +51,33 @@ test('an engine that a server calls a page is loaded', async () => {
 });
 
 test('bytes that are no WebAssembly are still refused', async () => {
-  await assert.rejects(create(`${origin}/odd.wasm`), { code: 'unsupported-browser', message: /cannot run here/ });
+  const message = /^the engine cannot run here: its file is no WebAssembly that compiles: /;
+  await assert.rejects(create(`${origin}/odd.wasm`), { code: 'unsupported-browser', message });
 });
+
+const refuse = async () => {
+  throw new WebAssembly.CompileError('refused');
+};
+/** Compiles nothing but a module without functions, as where there is no SIMD. @param {BufferSource} bytes */
+const withoutSimd = (bytes) => (bytes.byteLength > 8 ? refuse() : compile(bytes));
+const { compile, validate } = WebAssembly;
+const LACKS = /** @type {[string, any, RegExp][]} */ ([
+  ['no WebAssembly', undefined, /: there is no WebAssembly \(/],
+  ['a policy against WebAssembly', { compile: refuse, validate }, /: add 'wasm-unsafe-eval' to its script-src$/],
+  [
+    'no SIMD',
+    { compile: withoutSimd, validate: () => false },
+    /: the browser's WebAssembly has no SIMD, which Chrome 91/,
+  ],
+]);
+
+for (const [lack, fake, message] of LACKS)
+  test(`${lack} is told apart from other reasons`, async () => {
+    const own = globalThis.WebAssembly;
+    globalThis.WebAssembly = fake;
+    try {
+      await assert.rejects(create(`${origin}/good.wasm?${lack}`), { code: 'unsupported-browser', message });
+    } finally {
+      globalThis.WebAssembly = own;
+    }
+  });

@@ -399,7 +399,7 @@ test('an engine that is missing or none is one sentence', async () => {
     );
     await assert.rejects(
       InferenceSession.create(MODEL, { worker, wasmBinary: new Uint8Array(9) }),
-      is('unsupported-browser', /WebAssembly cannot run here/),
+      is('unsupported-browser', /^the engine cannot run here: its file is no WebAssembly that compiles/),
     );
   }
 });
