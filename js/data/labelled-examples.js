@@ -4,6 +4,7 @@ import { invalid } from '../base/errors.js';
 import { concatRows, takeRows } from '../base/rows.js';
 import { Tensor } from '../base/tensor.js';
 import { permutation } from './dataset.js';
+import { oddTensor } from './non-finite.js';
 import { drawRows } from './split.js';
 import { nameAlone, nameInputs, tensorsIn } from './unnamed.js';
 
@@ -74,6 +75,8 @@ export function examplesOf(where, data, classes, session) {
         `${where}: input '${name}' has ${tensor?.dims?.[0] ?? 'no'} rows, and there are ${labels.length} labels`,
       );
   if (!Object.keys(inputs).length) throw invalid(`${where} have no inputs`);
+  const odd = oddTensor(inputs);
+  if (odd) throw invalid(`${where}: ${odd}`);
   return { inputs, labels };
 }
 

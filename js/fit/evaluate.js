@@ -1,6 +1,7 @@
 /** Mean loss and metrics of a data set, the next batch being prepared while the worker computes. */
 
 import { checkSignal, checkWhole, invalid, TrainletError } from '../base/errors.js';
+import { lazy } from '../base/lazy.js';
 import { needSignal, ownOptions } from '../base/own-options.js';
 import { close, nextOf, openData } from '../data/dataset.js';
 import { measuresOf, Tally } from './metrics.js';
@@ -42,7 +43,10 @@ export async function evaluate({ ask, info }, data, options, reader) {
       const result = await running;
       next = await coming;
       done++;
-      if (!Number.isFinite(result.loss)) throw nonFinite(`the loss of batch ${done} is ${result.loss}`);
+      if (!Number.isFinite(result.loss)) {
+        const { explain } = await lazy(() => import('../data/non-finite.js'));
+        throw await explain(nonFinite(`the loss of batch ${done} is ${result.loss}`), { ask, info }, data);
+      }
       tally.add(batch, result);
     }
   } finally {

@@ -4,6 +4,7 @@
  */
 
 import { checkSignal, invalid, TrainletError } from '../base/errors.js';
+import { lazy } from '../base/lazy.js';
 import { unlessAborted } from '../base/unless-aborted.js';
 import { openAugmenter } from '../data/augment.js';
 import { close, namesBeside, nextOf, openData } from '../data/dataset.js';
@@ -49,6 +50,7 @@ export async function fit(session, data, given) {
 class Fit {
   #ask;
   #info;
+  #data;
   #fitPosition;
   #options;
   #train;
@@ -89,6 +91,7 @@ class Fit {
     const graph = /** @type {GraphInfo} */ (info.train);
     this.#ask = ask;
     this.#info = info;
+    this.#data = data;
     this.#fitPosition = position;
     this.#autosave = new Autosave(ask, position, options);
     this.#options = options;
@@ -243,13 +246,18 @@ class Fit {
   }
 
   /**
-   * Gives an error the history, and leaves a checkpoint when it is only the signal.
+   * Gives an error the history, a loss that is not finite its reason, and leaves a checkpoint when it is only the
+   * signal.
    * @param {unknown} error
    * @returns {Promise<unknown>} what to throw
    */
   async #explain(error) {
     if (!(error instanceof TrainletError)) return error;
     error.history = this.#history;
+    if (error.code === 'non-finite-loss') {
+      const { explain } = await lazy(() => import('../data/non-finite.js'));
+      return await explain(error, { ask: this.#ask, info: this.#info }, this.#data);
+    }
     if (error.code !== 'aborted') return error;
     this.#history.stopped = 'aborted';
     if (!this.#hasBegun) return error;

@@ -1,10 +1,12 @@
 /** A head's first weights: by the means of its classes' features. */
 
-import { invalid } from '../base/errors.js';
+import { invalid, TrainletError } from '../base/errors.js';
 import { numbersOf } from '../base/half-floats.js';
 import { rowsOf } from '../base/rows.js';
 import { Tensor } from '../base/tensor.js';
+import { explain } from '../data/non-finite.js';
 import { nameInputs, tensorsIn } from '../data/unnamed.js';
+import { INTERNALS } from './open.js';
 
 /** @import { WholeArrays } from '../types.js' */
 /** @import { TrainingSession } from './training.js' */
@@ -36,6 +38,10 @@ export async function initializeHead(session, head, data, known, signal) {
   const rows =
     known?.(features) ?? (await valuesOf('initializeHead', session, data.inputs, labels.length, features, signal));
   const [w, b] = weightsOf(rows, labels, classes);
+  if (!w.every(Number.isFinite)) {
+    const error = new TrainletError('non-finite-loss', `initializeHead: the features '${features}' are not finite`);
+    throw await explain(error, session[INTERNALS], data);
+  }
   await session.setParameter(weight, new Tensor('float32', w, shape));
   await session.setParameter(bias, new Tensor('float32', b, [classes]));
 }

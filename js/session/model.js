@@ -38,7 +38,11 @@ export async function generateArtifacts(model, options = {}) {
   if (options.weights !== undefined && options.loss === undefined && !options.losses)
     throw invalid('generateArtifacts: weights go with a loss of its own: say which by loss');
   const { source, lora } = await withModules(model, options);
-  const made = await askOnce('artifacts', source, options, settingsOf(options, lora));
+  const made = await askOnce('artifacts', source, options, settingsOf(options, lora)).catch(async (error) => {
+    if (error?.code !== 'invalid-argument') throw error;
+    const { explain } = await lazy(() => import('./nothing-trains.js'));
+    throw await explain(error, source, options, () => askOnce('parametersOf', source, options, limitOf(options)));
+  });
   return options.ortFormat ? (await lazy(() => import('../formats/ort-model.js'))).artifactsOf(made) : made;
 }
 

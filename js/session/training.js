@@ -2,8 +2,8 @@
 
 import { askedAt } from '../base/call-site.js';
 import { checkKeys, checkWhole, invalid, nameOf } from '../base/errors.js';
-import { lazy } from '../base/lazy.js';
 import { bind } from '../base/feeds.js';
+import { lazy } from '../base/lazy.js';
 import { check, pack, Tensor } from '../base/tensor.js';
 import { endProfiling, INTERNALS, MADE, names, namesIn } from './open.js';
 import { PropertyBag } from './properties.js';
@@ -174,8 +174,15 @@ export class TrainingSession {
     this.#needLoss('step');
     return await withSignal(options, async (signal) => {
       const packed = pack(bind(feeds, this.#train().inputs));
-      return { loss: await this.#ask('learn', packed, [packed.buffer], signal) };
+      const learning = this.#ask('learn', packed, [packed.buffer], signal);
+      return { loss: await learning.catch((error) => this.#explain(error, feeds)) };
     });
+  }
+
+  /** @param {any} error @param {Feeds} feeds @returns {Promise<never>} */
+  async #explain(error, feeds) {
+    if (error.code !== 'non-finite-loss') throw error;
+    throw await (await lazy(() => import('../data/non-finite.js'))).explain(error, this[INTERNALS], feeds);
   }
 
   /** @param {Dataset} data @param {FitOptions<any, any>} [options] @returns {Promise<History<any>>} */
