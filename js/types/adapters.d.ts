@@ -46,7 +46,9 @@ export interface LoraOptions {
 
 /** The files of an adapter's folder, as PEFT names them. */
 export interface AdapterFiles {
+  /** The numbers of what trains, by PEFT's names. */
   'adapter_model.safetensors': Bytes;
+  /** The ranks, alphas and modules, as UTF-8 JSON. */
   'adapter_config.json': Bytes;
 }
 
@@ -54,14 +56,17 @@ export interface AdapterFiles {
  * The file of an adapter as ONNX Runtime reads it: the inputs of a model that was exported with `adapters: 'inputs'`.
  */
 export interface OnnxAdapterFiles {
+  /** The matrices A and B, float32, by the names of the model's inputs. */
   'adapter.onnx_adapter': Bytes;
 }
 
 /** One of PEFT's, or `adapter.onnx_adapter`. */
 export interface AdapterSources {
+  /** The numbers of a PEFT adapter. Default: those of `adapter.onnx_adapter`. */
   'adapter_model.safetensors'?: Source;
   /** Checked against the artifacts' ranks and alphas, which the other files do not tell. Default: not checked. */
   'adapter_config.json'?: Source;
+  /** The file of an adapter in ONNX Runtime's format. Default: PEFT's files. */
   'adapter.onnx_adapter'?: Source;
 }
 

@@ -4,7 +4,7 @@ import type { LoraOptions } from './adapters.js';
 import type { EngineOptions, Source } from './engine.js';
 import type { LossOptions, LossType, OptimizerOptions, OptimizerType, WeightedLoss } from './loss-and-optimizer.js';
 import type { Bytes } from './internal/platform.js';
-import type { MemoryPlan, ParameterInfo } from './session.js';
+import type { MemoryPlan, ParameterInfo } from './inspection.js';
 
 /** A float initializer of a model, before anything is made of it. */
 export interface ModelParameter extends ParameterInfo {
@@ -23,8 +23,11 @@ export interface ModelParameter extends ParameterInfo {
    * running mean or variance, `operand` everything else: a mask, a table of constants, a mean of the inputs.
    */
   readonly readers: readonly {
+    /** The name of the node. */
     readonly node: string;
+    /** Its operator, as `Conv`. */
     readonly op: string;
+    /** The part that the parameter has there. */
     readonly as: 'weight' | 'bias' | 'scale' | 'statistic' | 'operand';
   }[];
   /** True if `generateArtifacts` trains it without `requiresGrad` and `frozen`, if the loss depends on it. */
@@ -38,9 +41,13 @@ export interface ModelParameter extends ParameterInfo {
  * cross-entropy (class indices, int64), `target` for the losses of numbers (mse, bce-with-logits …).
  */
 export interface Artifacts {
+  /** The training graph: the model with its loss and the gradients, an ONNX file. */
   readonly trainModel: Bytes;
+  /** The graph of `evaluate` and `predict`: the model with its loss, in eval mode, an ONNX file. */
   readonly evalModel: Bytes;
+  /** The optimizer and its options, an ONNX file. */
   readonly optimizerModel: Bytes;
+  /** The parameters, and the optimizer state where there is one: a checkpoint. */
   readonly checkpointState: Bytes;
   /** Warnings about them, one sentence each. */
   readonly warnings: readonly string[];
@@ -254,8 +261,11 @@ export interface ArtifactSources {
    * `checkpointState` has. `checkpoint-mismatch` where it was saved over another base. Default: there is none.
    */
   adapterState?: Source;
+  /** The training graph. */
   trainModel: Source;
+  /** The graph of `evaluate` and `predict`, which need it. Default: none. */
   evalModel?: Source;
+  /** The optimizer; without it the session takes no steps. Default: none. */
   optimizerModel?: Source;
 }
 

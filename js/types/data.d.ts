@@ -28,6 +28,7 @@ export type Dataset =
   | (() => AsyncIterable<Feeds> | Iterable<Feeds>);
 
 export interface AugmentOptions {
+  /** The steps, in the order in which they are applied. */
   readonly steps: readonly Augmentation[];
   /**
    * The name of the input, float32 or uint8: of four dims pictures, of two or three, (N, samples) or (N, channels,
@@ -54,28 +55,76 @@ export type Augmentation =
   | 'colour'
   | 'scale'
   /** Pictures are mirrored with probability `p`, 0.5; axis `horizontal` (default): left and right change places. */
-  | { readonly type: 'flip'; readonly p?: number; readonly axis?: 'horizontal' | 'vertical' }
+  | {
+      /** The name of the step. */
+      readonly type: 'flip';
+      /** The probability, from 0 to 1. Default 0.5. */
+      readonly p?: number;
+      /** `horizontal` (default): left and right change places; `vertical`: top and bottom. */
+      readonly axis?: 'horizontal' | 'vertical';
+    }
   /** Shifts by whole pixels or samples, up to this share of the width (0.1) and height (0.1), either way. */
-  | { readonly type: 'shift'; readonly x?: number; readonly y?: number }
+  | {
+      /** The name of the step. */
+      readonly type: 'shift';
+      /** The farthest shift along the width or the signal, as a share of it. Default 0.1. */
+      readonly x?: number;
+      /** The farthest shift along the height, as a share of it; pictures only. Default 0.1. */
+      readonly y?: number;
+    }
   /** Pictures, about their middle, up to so many degrees either way; 15. */
-  | { readonly type: 'rotate'; readonly degrees?: number }
+  | {
+      /** The name of the step. */
+      readonly type: 'rotate';
+      /** The largest angle, in degrees. Default 15. */
+      readonly degrees?: number;
+    }
   /** A part of a picture, at least this share of its sides (0.8), is enlarged to all of it. */
-  | { readonly type: 'crop'; readonly least?: number }
+  | {
+      /** The name of the step. */
+      readonly type: 'crop';
+      /** The smallest part, as a share of the sides, above 0 and up to 1. Default 0.8. */
+      readonly least?: number;
+    }
   /** Normal noise of this standard deviation, 0.05 in the input's numbers; of uint8 in 255ths. */
-  | { readonly type: 'noise'; readonly std?: number }
+  | {
+      /** The name of the step. */
+      readonly type: 'noise';
+      /** The standard deviation, in the input's numbers; of uint8 in 255ths. Default 0.05. */
+      readonly std?: number;
+    }
   /**
    * Pictures: up to `brightness` (0.2, in the input's numbers) is added, the contrast is changed by up to that share
    * (0.2), and each channel by itself by up to `tint` (0.1).
    */
-  | { readonly type: 'colour'; readonly brightness?: number; readonly contrast?: number; readonly tint?: number }
+  | {
+      /** The name of the step. */
+      readonly type: 'colour';
+      /** The most that is added, either way, in the input's numbers. Default 0.2. */
+      readonly brightness?: number;
+      /** The largest change of the contrast, as a share of it. Default 0.2. */
+      readonly contrast?: number;
+      /** The most that is added to one channel, either way, in the input's numbers. Default 0.1. */
+      readonly tint?: number;
+    }
   /** Signals become louder or softer by up to this share; 0.2. */
-  | { readonly type: 'scale'; readonly by?: number }
+  | {
+      /** The name of the step. */
+      readonly type: 'scale';
+      /** The largest change, as a share of the signal. Default 0.2. */
+      readonly by?: number;
+    }
   /**
    * A module of your own, whose default export changes a batch: `export default ({ data, dims, random, epoch, batch,
    * options }) => { … }` writes into `data`; `random()` gives numbers from 0 up to 1, the same each time for the same
    * batch. In browsers a URL, in Node also a path.
    */
-  | { readonly module: string | URL; readonly options?: unknown };
+  | {
+      /** The module: in browsers a URL, in Node also a path. */
+      readonly module: string | URL;
+      /** The argument `options` of its function: data that a worker can be sent. Default: undefined. */
+      readonly options?: unknown;
+    };
 
 /** The share of whole arrays that is held out for validation. */
 export interface ValidationSplit {

@@ -14,6 +14,7 @@ export type Source = string | URL | Uint8Array | ArrayBuffer | Blob | Response;
 export interface LoadProgress {
   /** The argument that is being loaded: `model`, `trainModel`, `checkpointState`, … */
   readonly source: string;
+  /** The bytes that have come so far. */
   readonly loadedBytes: number;
   /** Absent where the server does not tell. */
   readonly totalBytes?: number;
@@ -72,6 +73,7 @@ export interface EngineOptions {
   wasmUrl?: string | URL;
   /** The worker's script, a module. Default: the package's `worker.js`. It may lie on another origin. */
   workerUrl?: string | URL;
+  /** The bytes of the engine's file, in place of `wasmUrl`. Default: it is fetched. */
   wasmBinary?: Uint8Array;
   /**
    * A hash (`sha256-…`, sha384 or sha512, in base64) for each argument that is to be checked before it is parsed: `{
@@ -99,6 +101,7 @@ export interface EngineOptions {
    * while the engine computes.
    */
   signal?: AbortSignal;
+  /** Called while sources are loaded, with the bytes of each so far. */
   onProgress?: (progress: LoadProgress) => void;
 }
 
@@ -107,18 +110,32 @@ export interface EngineOptions {
  * session takes any number for a free dim; `generateArtifacts` heeds `freeDimensionOverrides`.
  */
 export interface SessionOptions extends EngineOptions {
+  /** ONNX Runtime's; no effect. */
   executionProviders?: readonly unknown[];
+  /** ONNX Runtime's; no effect: `threads` sets the number of threads. */
   intraOpNumThreads?: number;
+  /** ONNX Runtime's; no effect. */
   interOpNumThreads?: number;
+  /** ONNX Runtime's; no effect. */
   executionMode?: 'sequential' | 'parallel';
+  /** ONNX Runtime's; no effect. */
   graphOptimizationLevel?: 'disabled' | 'basic' | 'extended' | 'all';
+  /** Sizes of free dims by their names; no effect in a session, which takes any size. */
   freeDimensionOverrides?: Readonly<Record<string, number>>;
+  /** ONNX Runtime's; no effect. */
   enableCpuMemArena?: boolean;
+  /** ONNX Runtime's; no effect. */
   enableMemPattern?: boolean;
+  /** ONNX Runtime's; no effect: `startProfiling` times the nodes. */
   enableProfiling?: boolean;
+  /** ONNX Runtime's; no effect. */
   profileFilePrefix?: string;
+  /** ONNX Runtime's; no effect. */
   logId?: string;
+  /** ONNX Runtime's; no effect. */
   logSeverityLevel?: number;
+  /** ONNX Runtime's; no effect. */
   logVerbosityLevel?: number;
+  /** ONNX Runtime's; no effect. */
   extra?: unknown;
 }

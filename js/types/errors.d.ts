@@ -30,7 +30,17 @@ export type ErrorCode =
 
 /** Everything that is thrown is one of these. The message is one sentence; `code` is stable. */
 export class TrainletError extends Error {
-  constructor(code: ErrorCode, message: string, options?: { node?: string; cause?: unknown });
+  constructor(
+    code: ErrorCode,
+    message: string,
+    options?: {
+      /** The name of the node that the message is about. */
+      node?: string;
+      /** The error behind it. */
+      cause?: unknown;
+    },
+  );
+  /** The kind of error, which stays the same from release to release. */
   readonly code: ErrorCode;
   /** The node of the model that the message is about. */
   readonly node?: string;

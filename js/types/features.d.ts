@@ -6,14 +6,17 @@ import type { TensorLike } from './tensor.js';
 export interface CacheFeatures {
   /** The limit of memory, in bytes. */
   maxBytes?: number;
+  /** A store in which they outlive the call. Default: none, memory alone. */
   store?: FeatureStore;
 }
 
 /** The number of examples whose features were computed, and of those that had them from a store. */
 export interface FeatureOrigins {
+  /** The number of examples that were computed. */
   readonly computed: number;
   /** The store had them in memory, from a call before. */
   readonly fromMemory: number;
+  /** The number of examples that were read from the storage. */
   readonly fromStorage: number;
 }
 
@@ -21,6 +24,7 @@ export interface FeatureOrigins {
 export interface FeatureEvent {
   /** The examples whose features have been computed, and how many there are. */
   readonly done: number;
+  /** The number of all examples. */
   readonly examples: number;
   /** The bytes of the features of all examples that are trained on. */
   readonly bytes: number;
@@ -33,15 +37,21 @@ export interface FeatureEvent {
  * examples with them.
  */
 export interface KeptFeatures {
+  /** The names of the values in the model. */
   readonly values: readonly string[];
+  /** The bytes that they take. */
   readonly bytes: number;
+  /** The milliseconds that computing them took. */
   readonly ms: number;
   /**
    * The store that had them or was to have them; absent where it could not: the engine was shrunk and has no
    * `exportModel`, or features depend on the other examples of a batch in their last bits. `error`: why not all that
    * was computed is in the store's storage (`quota-exceeded`, `store-failed`), or what it has could not be read.
    */
-  readonly store?: FeatureOrigins & { readonly error?: TrainletError };
+  readonly store?: FeatureOrigins & {
+    /** Why not all of them are in the store's storage. */
+    readonly error?: TrainletError;
+  };
 }
 
 export interface FeatureStoreOptions {
@@ -69,6 +79,7 @@ export interface FeatureStoreOptions {
  */
 export class FeatureStore {
   private constructor();
+  /** Opens the store of that name, which is made if there is none. */
   static open(options?: FeatureStoreOptions): Promise<FeatureStore>;
   /** True if there is anything of one of these examples, a row each, by the names of the model's inputs. */
   has(inputs: Readonly<Record<string, TensorLike>>): Promise<boolean>;
@@ -78,7 +89,12 @@ export class FeatureStore {
    */
   delete(inputs: Readonly<Record<string, TensorLike>>): Promise<number>;
   /** The state of the storage: the number of examples with features, and their bytes. */
-  total(): Promise<{ examples: number; bytes: number }>;
+  total(): Promise<{
+    /** The number of examples with features. */
+    examples: number;
+    /** The bytes of the features. */
+    bytes: number;
+  }>;
   /** Removes all of them. */
   clear(): Promise<void>;
 }

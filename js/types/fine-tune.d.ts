@@ -66,7 +66,10 @@ export interface FineTuneOptions {
    * repeated up to eight times. Others, up to 500, judge with what is held out. Some hundreds are best: fewer keep less
    * of what was known, and judge less surely.
    */
-  replay?: FineTuneData & { ratio?: number };
+  replay?: FineTuneData & {
+    /** The share of these samples in all that is learned, above 0 and below 1. Default 0.5. */
+    ratio?: number;
+  };
   /**
    * Augmentation of pictures or signals, as in `fit`; false: not at all. Default: not
    * with a new head, whose features are computed once; pictures are moved by up to 7 % and turned by up to 10° with
@@ -82,7 +85,12 @@ export interface FineTuneOptions {
    * When the new weights are taken: the loss of what is held out may rise by this share of it (default 0), and the
    * accuracy on the replay samples may fall by so much (default 0.01). Else the old ones are put back.
    */
-  accept?: { lossRise?: number; replayDrop?: number };
+  accept?: {
+    /** The share by which the loss of what is held out may rise. Default 0. */
+    lossRise?: number;
+    /** The most by which the accuracy on the replay samples, from 0 to 1, may fall. Default 0.01. */
+    replayDrop?: number;
+  };
   /** A threshold for `predict` is chosen on what is held out, as by `calibrate`. Default: none. */
   unknown?: CalibrateOptions['unknown'];
   /** The seed of what is held out, and of the shuffles. Default 0. */
@@ -107,23 +115,36 @@ export interface FineTuneOptions {
    * `report.features` tells how many were computed.
    */
   cacheFeatures?: FitOptions['cacheFeatures'];
+  /** The options of the engine and its worker. Default: those of a session. */
   engine?: EngineOptions;
   /** Told while features are computed, and after each epoch: so much `of` so much is `done`. */
   onProgress?: (progress: FineTuneProgress) => unknown;
+  /** Called after each save, and after one that failed. */
   onCheckpoint?: (event: CheckpointEvent) => unknown;
+  /** Called when the `budget` pauses the training. */
   onPause?: (event: PauseEvent) => unknown;
-  onResume?: (event: PauseEvent & { readonly ms: number }) => unknown;
+  /** Called when the training goes on. */
+  onResume?: (
+    event: PauseEvent & {
+      /** The milliseconds of the pause. */
+      readonly ms: number;
+    },
+  ) => unknown;
   /**
    * Gets each warning of `generateArtifacts`, of the session and of `fit`, a sentence; `report.warnings` has them all.
    * A promise is waited for. Default: `console.warn`.
    */
   onWarning?: (warning: string) => unknown;
+  /** Stops it: the call is rejected with `aborted`, and the same call with a `checkpoint` goes on. */
   signal?: AbortSignal;
 }
 
 export interface FineTuneProgress {
+  /** The part of the call that it is in. */
   readonly phase: 'features' | FineTunePhase['name'];
+  /** Examples whose features are computed, or epochs that have ended. */
   readonly done: number;
+  /** The most that `done` can become; early stopping may end a phase before. */
   readonly of: number;
   /** The metrics of the epoch. */
   readonly metrics?: Readonly<Record<string, number>>;
@@ -132,16 +153,21 @@ export interface FineTuneProgress {
 }
 
 export interface FineTunePhase {
+  /** `head`: the new head alone; `layers`: the layers below it too, or with `head: false` all that learns. */
   readonly name: 'head' | 'layers';
   /** True if what is held out was predicted better after it; otherwise its weights were put back. */
   readonly improved: boolean;
+  /** The history of its `fit`. */
   readonly history: History;
+  /** The milliseconds that it took. */
   readonly ms: number;
 }
 
 /** Scores as `evaluate` gives them: of what is held out, and of the replay samples; absent where there are none. */
 export interface FineTuneScores {
+  /** Loss and metrics of the held-out examples. */
   readonly heldOut?: Readonly<Record<string, number>>;
+  /** Loss and metrics of the replay samples that judge. */
   readonly replay?: Readonly<Record<string, number>>;
 }
 
@@ -153,15 +179,24 @@ export interface FineTuneReport {
    * which keeps more of what was known; `reason` says what all of it would have made worse.
    */
   readonly share: number;
+  /** Why not all of what was learned was taken, a sentence; absent if it was. */
   readonly reason?: string;
+  /** The names of the classes, in the order of the scores. */
   readonly classes: readonly string[];
-  readonly examples: { readonly trained: number; readonly heldOut: number };
+  /** The numbers of examples. */
+  readonly examples: {
+    /** The number of examples that were learned. */
+    readonly trained: number;
+    /** The number of examples that were held out. */
+    readonly heldOut: number;
+  };
   /** Before the first step; a new head answers by class means then (`initializeHead`). */
   readonly before: FineTuneScores;
   /** The scores of the weights that were taken; if none were, of those that were refused. */
   readonly after: FineTuneScores;
   /** The calibration on what is held out; absent if nothing is. */
   readonly calibration?: Calibrated;
+  /** The phases that ran, in their order. */
   readonly phases: readonly FineTunePhase[];
   /** The sentences of `onWarning`. */
   readonly warnings: readonly string[];
@@ -171,12 +206,23 @@ export interface FineTuneReport {
    * With a `checkpoint`: the version that has what was taken, or why that could not be saved, in which case
    * only the session has it.
    */
-  readonly checkpoint?: { readonly version: number } | { readonly error: TrainletError };
+  readonly checkpoint?:
+    | {
+        /** The number of the version in the store. */
+        readonly version: number;
+      }
+    | {
+        /** Why it could not be saved. */
+        readonly error: TrainletError;
+      };
+  /** The milliseconds that the call took. */
   readonly ms: number;
 }
 
 export interface FineTuned {
+  /** The session with the weights that were taken. The caller releases it. */
   readonly session: TrainingSession;
+  /** The scores before and after, and the reason where not all was taken. */
   readonly report: FineTuneReport;
   /** The artifacts that the session was made of, for `TrainingSession.create` with a later checkpoint of it. */
   readonly artifacts: Artifacts;
@@ -198,6 +244,7 @@ export interface FineTuned {
 export function fineTune(model: Source, data: FineTuneData, options?: FineTuneOptions): Promise<FineTuned>;
 
 export interface ForgetReport extends FineTuneReport {
+  /** The samples that were forgotten, and the traces that are left of them. */
   readonly forgotten: {
     /** The ids of those that were in the store. */
     readonly samples: readonly string[];
@@ -217,6 +264,7 @@ export interface ForgetReport extends FineTuneReport {
 }
 
 export interface Forgotten extends FineTuned {
+  /** The report of the new training, and of what was forgotten. */
   readonly report: ForgetReport;
 }
 

@@ -1,4 +1,4 @@
-/** `fit` and `evaluate`: options, schedules, events and history. */
+/** `fit` and `evaluate`: options, events and history. */
 
 import type { AdapterChoice } from './adapters.js';
 import type { Augmentation, AugmentOptions, Dataset, ValidationSplit } from './data.js';
@@ -6,50 +6,8 @@ import type { TrainletError } from './errors.js';
 import type { CacheFeatures, FeatureEvent, KeptFeatures } from './features.js';
 import type { AnyMetric, ArrayMetric, EpochMetrics, Metric, Spelt } from './metrics.js';
 import type { AbortSignal } from './internal/platform.js';
+import type { Schedule } from './schedule.js';
 import type { CheckpointStore } from './storage.js';
-
-/**
- * The learning rate of each optimizer step, counted from the start of the fit (a continued fit goes on counting). It
- * first rises linearly to `lr` over `warmup` steps. 'linear' then falls in a line and 'cosine' along half a wave, both
- * to `end` (default 0) at step `steps` (default: all steps of `epochs`, even those that `maxSteps` cuts off; for
- * batches that come one after another, whose number is not known, `maxSteps`). 'step' multiplies by `factor` every
- * `every` steps.
- *
- * 'one-cycle' is PyTorch's OneCycleLR: over the first `pctStart` (default 0.3) of so many `steps` it rises from
- * lr / `divFactor` (default 25) to `lr`, then it falls to lr / divFactor / `finalDivFactor` (default 1e4), along half a
- * wave ('cos', default) or in a line ('linear').
- *
- * 'plateau' is PyTorch's ReduceLROnPlateau: when `monitor`, a metric of the epoch (default `val_loss` with validation,
- * else
- * `loss`), has not got better by more than `minDelta` (absolute; default 1e-4) in more than `patience` (default 10)
- * epochs, the rate is multiplied by `factor` (default 0.1), down to `minLr` (default 0), and the next `cooldown`
- * (default 0) epochs do not count. A continued fit goes on with what was seen before.
- */
-export type Schedule =
-  | ((step: number) => number)
-  | { type: 'constant'; lr: number; warmup?: number }
-  | { type: 'linear' | 'cosine'; lr: number; warmup?: number; steps?: number; end?: number }
-  | { type: 'step'; lr: number; every: number; factor: number; warmup?: number }
-  | {
-      type: 'one-cycle';
-      lr: number;
-      steps?: number;
-      pctStart?: number;
-      divFactor?: number;
-      finalDivFactor?: number;
-      annealStrategy?: 'cos' | 'linear';
-    }
-  | {
-      type: 'plateau';
-      lr: number;
-      factor?: number;
-      patience?: number;
-      monitor?: string;
-      minDelta?: number;
-      cooldown?: number;
-      minLr?: number;
-      warmup?: number;
-    };
 
 export interface EvaluateOptions<M extends AnyMetric = AnyMetric> {
   /** The batch size of whole arrays; default 32. */
@@ -120,6 +78,7 @@ export interface FitOptions<
    * with `sampleWeights`.
    */
   classWeight?: 'balanced' | readonly number[] | Readonly<Record<string, number>>;
+  /** The learning rate of each step. Default: the session's stays. */
   schedule?: Schedule;
   /**
    * Keeps an exponential moving average of what trains: a copy after the first step, then decay · average + (1 − decay)
@@ -129,7 +88,10 @@ export interface FitOptions<
    * themselves. It is in Trainlet's checkpoints, a continued fit goes on with it, and it stays as it is after the fit,
    * until another fit with `ema` begins or `setTrainable` drops it.
    */
-  ema?: { decay?: number };
+  ema?: {
+    /** Above 0 and below 1. Default 0.999. */
+    decay?: number;
+  };
   /**
    * Feature cache: if the lower layers are frozen, what they compute of each example (its features) is kept, and later
    * epochs run the layers above alone, for held-out examples (`validation`) as well. true (default): whenever whole
@@ -164,7 +126,16 @@ export interface FitOptions<
    * parameters; a fit that is cut short by `maxSteps` or
    * the signal keeps them, in its checkpoints too, for the fit that continues it.
    */
-  earlyStopping?: { patience: number; monitor?: string; minDelta?: number; restoreBest?: boolean };
+  earlyStopping?: {
+    /** The number of epochs without a better one after which training ends. */
+    patience: number;
+    /** A metric of the epoch. Default: `val_loss` with validation, else `loss`. */
+    monitor?: string;
+    /** The least by which the metric must get better. Default 0. */
+    minDelta?: number;
+    /** True if the best epoch's parameters are put back at the end. Default false. */
+    restoreBest?: boolean;
+  };
   /**
    * Checkpoints are saved at these intervals (`everyEpochs`: 1 by default, Infinity for none by epochs), at the end,
    * when the fit is aborted, and as soon as the page is hidden or left (`visibilitychange`, `pagehide`). A page that is
@@ -180,10 +151,15 @@ export interface FitOptions<
    * the store then keeps the versions from before (`versions` lists them, `load(name, { version })` gives one).
    */
   checkpoint?: {
+    /** The store that keeps the checkpoints. */
     store: CheckpointStore;
+    /** The name under which they are saved. */
     name: string;
+    /** Optimizer steps between two saves. Default: none by steps. */
     everySteps?: number;
+    /** Milliseconds between two saves. Default: none by time. */
     everyMs?: number;
+    /** Epochs between two saves; Infinity: none by epochs. Default 1. */
     everyEpochs?: number;
     /** The same option as of `saveCheckpoint`: false saves the adapters alone. */
     base?: boolean;
@@ -197,13 +173,21 @@ export interface FitOptions<
   onNaN?: 'throw' | 'stop' | 'skip';
   /** A listener that gives a promise is waited for; its rejection, here and below, rejects the fit. */
   onBatch?: (event: BatchEvent) => unknown;
+  /** Called after each epoch and its validation. */
   onEpoch?(event: EpochEvent<EpochMetrics<M, V>>): unknown;
+  /** Called after each save, and after one that failed. */
   onCheckpoint?: (event: CheckpointEvent) => unknown;
   /** While features are computed, before the first epoch. */
   onFeatures?: (event: FeatureEvent) => unknown;
   /** The `budget` has paused the fit, or lets it go on. */
   onPause?: (event: PauseEvent) => unknown;
-  onResume?: (event: PauseEvent & { readonly ms: number }) => unknown;
+  /** The fit goes on after a pause. */
+  onResume?: (
+    event: PauseEvent & {
+      /** The milliseconds of the pause. */
+      readonly ms: number;
+    },
+  ) => unknown;
   /**
    * Told, once each, of what looks like a mistake: a loss that is the same for 50 steps, gradients that are all 0, data
    * that are not those of the fit that was cut short. Default `console.warn`.
@@ -240,7 +224,9 @@ export interface Budget {
 export interface PauseEvent {
   /** The same as in a BatchEvent. */
   readonly step: number;
+  /** The epoch that is under way, counted from 0. */
   readonly epoch: number;
+  /** Why: the page is hidden, or the battery low. */
   readonly reason: 'hidden' | 'battery';
 }
 
@@ -251,26 +237,38 @@ export interface BatchEvent {
   readonly steps?: number;
   /** Counted from 0. */
   readonly epoch: number;
+  /** The option `epochs`. */
   readonly epochs: number;
   /** Batches done in this epoch. */
   readonly batch: number;
+  /** Batches of an epoch, where known. */
   readonly batches?: number;
+  /** The loss of this batch. */
   readonly loss: number;
+  /** The learning rate of its step. */
   readonly lr: number;
+  /** Examples that are trained in a second, lately. */
   readonly samplesPerSecond: number;
   /** Absent where the length of the data is not known. */
   readonly etaMs?: number;
+  /** The metrics of this batch, where the training gives them. */
   readonly metrics: Readonly<Record<string, number>>;
 }
 
 export interface EpochEvent<E = EpochMetrics> {
+  /** Optimizer steps done since the start of the fit. */
   readonly step: number;
+  /** The epoch that has ended, counted from 0. */
   readonly epoch: number;
+  /** The option `epochs`. */
   readonly epochs: number;
   /** The mean of the epoch, as `evaluate` takes it. */
   readonly loss: number;
+  /** The learning rate of its last step. */
   readonly lr: number;
+  /** Examples that are trained in a second, lately. */
   readonly samplesPerSecond: number;
+  /** Milliseconds until the fit ends, about. Absent where the length of the data is not known. */
   readonly etaMs?: number;
   /** `loss`, `accuracy` where known, and `val_…` of the validation data. */
   readonly metrics: E;
@@ -280,14 +278,18 @@ export interface EpochEvent<E = EpochMetrics> {
 export interface CheckpointEvent {
   /** The same as in a BatchEvent. */
   readonly step: number;
+  /** The epoch that is under way, counted from 0. */
   readonly epoch: number;
+  /** Why it could not be saved; absent if it was. */
   readonly error?: TrainletError;
   /** The milliseconds, at least, until it is tried again; absent at the end of the fit. */
   readonly retryMs?: number;
 }
 
 export interface History<E = EpochMetrics> {
+  /** The features that were kept; absent without a feature cache. */
   readonly features?: KeptFeatures;
+  /** The epochs that ended in this call. */
   readonly epochs: readonly EpochEvent<E>[];
   /** Optimizer steps done by this call. */
   readonly steps: number;
@@ -295,5 +297,6 @@ export interface History<E = EpochMetrics> {
   readonly skipped: number;
   /** Milliseconds for which the `budget` paused it; absent without one. */
   readonly pausedMs?: number;
+  /** Why the fit ended. */
   readonly stopped: 'completed' | 'max-steps' | 'max-ms' | 'early-stopping' | 'non-finite-loss' | 'aborted' | 'failed';
 }

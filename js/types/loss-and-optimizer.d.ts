@@ -9,6 +9,7 @@ export interface LossOptions {
    * `session.forward` and its `backward`. `step`, `fit`, `evaluate` and `runTrainStep` are refused then.
    */
   type: LossType;
+  /** The loss of a batch: the mean (default) or the sum of the losses of its labels or elements. */
   reduction?: 'mean' | 'sum';
   /** One weight for each class (cross-entropy). */
   weights?: readonly number[];
@@ -45,6 +46,7 @@ export interface LossOptions {
 
 /** One of several losses, whose sum, weighted, is what trains. */
 export interface WeightedLoss extends LossOptions {
+  /** The loss, as in `LossOptions`, but for `outside`. */
   type: Exclude<LossType, 'outside'>;
   /** The output that it is taken of, or another value of the model. Default: the first output. */
   input?: string;
@@ -59,20 +61,25 @@ export interface WeightedLoss extends LossOptions {
 export type OptimizerType = 'adamw' | 'adam' | 'sgd' | 'adagrad' | 'rmsprop';
 
 /**
- * Numbers are finite and at least 0 unless stated otherwise; defaults are PyTorch's. An option that the type does not
- * have is refused; the error names those that it has.
+ * Numbers are finite and at least 0 unless stated otherwise; defaults are PyTorch's, but for Adagrad's learning rate.
+ * An option that the type does not have is refused; the error names those that it has.
  */
 export interface OptimizerOptions {
+  /** The optimizer. */
   type: OptimizerType;
+  /** The learning rate. Default 1e-3; of RMSprop 1e-2. */
   lr?: number;
   /** Each below 1. */
   betas?: readonly [number, number];
+  /** Added to the denominator. Default 1e-8; of Adagrad 1e-10. */
   eps?: number;
+  /** The weight decay. Default 0.01 for AdamW, where it is decoupled, else 0. */
   weightDecay?: number;
   /** The momentum of SGD and RMSprop; below 1. */
   momentum?: number;
   /** SGD: after the first step, the momentum takes (1 − dampening) of the gradient; may be negative. */
   dampening?: number;
+  /** SGD: Nesterov momentum. Default false. */
   nesterov?: boolean;
   /** Adagrad: after t steps the learning rate is lr / (1 + t·lrDecay). */
   lrDecay?: number;

@@ -1,13 +1,20 @@
 /** Images and sounds: the sources that become tensors, and how. */
 
-import type { Blob, URL } from './internal/platform.js';
+import type { Blob, Known, URL } from './internal/platform.js';
 
 /**
  * A sound: an AudioBuffer, what has its fields, or samples of one channel. A Blob is a file that the page decodes, with
  * the browser's own resampling, which differs between browsers.
  */
 export type AudioSource =
-  | { readonly sampleRate: number; readonly numberOfChannels: number; getChannelData(channel: number): Float32Array }
+  | {
+      /** Samples a second. */
+      readonly sampleRate: number;
+      /** The number of channels. */
+      readonly numberOfChannels: number;
+      /** The samples of a channel, from -1 to 1. */
+      getChannelData(channel: number): Float32Array;
+    }
   | Float32Array
   | Blob;
 
@@ -19,7 +26,12 @@ export interface AudioOptions {
   /** Samples at the rate wanted: what is longer is cut at its end, what is shorter gets silence there. Default: all. */
   length?: number;
   /** Samples in frames of `length`, one each `hop` (default: `length`); what is left at the end is dropped. */
-  frames?: { length: number; hop?: number };
+  frames?: {
+    /** Samples of a frame. */
+    length: number;
+    /** Samples from one frame to the next. Default: `length`. */
+    hop?: number;
+  };
   /** A mel spectrogram. */
   mel?: MelOptions;
 }
@@ -54,20 +66,25 @@ export interface MelOptions {
   log?: boolean;
 }
 
-type Dom<Name extends string> = typeof globalThis extends { [K in Name]: { prototype: infer T } } ? T : never;
-
 /**
  * A picture. A Blob, or a URL, is a file that the browser decodes, turned as its camera says; of a video it is the
  * frame that is shown; ImageData is four bytes a pixel: red, green, blue, alpha.
  */
 export type ImageSource =
-  | Dom<'ImageBitmap'>
-  | Dom<'HTMLCanvasElement'>
-  | Dom<'OffscreenCanvas'>
-  | Dom<'HTMLImageElement'>
-  | Dom<'HTMLVideoElement'>
-  | Dom<'VideoFrame'>
-  | { readonly data: Uint8ClampedArray | Uint8Array; readonly width: number; readonly height: number }
+  | Known<'ImageBitmap'>
+  | Known<'HTMLCanvasElement'>
+  | Known<'OffscreenCanvas'>
+  | Known<'HTMLImageElement'>
+  | Known<'HTMLVideoElement'>
+  | Known<'VideoFrame'>
+  | {
+      /** Four bytes a pixel: red, green, blue, alpha. */
+      readonly data: Uint8ClampedArray | Uint8Array;
+      /** Pixels in a row. */
+      readonly width: number;
+      /** Rows of pixels. */
+      readonly height: number;
+    }
   | Blob
   | string
   | URL;
@@ -97,9 +114,15 @@ export interface ImageOptions<T extends 'float32' | 'uint8' = 'float32'> {
    * Networks pretrained on ImageNet mostly want mean [0.485, 0.456, 0.406] and std [0.229, 0.224, 0.225].
    */
   mean?: number | readonly number[];
+  /** The divisor of each channel, or one for all, as of `mean`. Default 1. */
   std?: number | readonly number[];
   /** Instead of both: (pixel + bias) / mean, of pixels from 0 to 255. Defaults 0 and 255. */
-  norm?: { mean?: number | readonly number[]; bias?: number | readonly number[] };
+  norm?: {
+    /** The divisor of each channel, or one for all. Default 255. */
+    mean?: number | readonly number[];
+    /** The number that is added to each channel, or one for all. Default 0. */
+    bias?: number | readonly number[];
+  };
   /** Default float32; `uint8` are the pixels as they are. */
   dataType?: T;
   /** The color behind transparent pixels: red, green and blue from 0 to 255. Default [255, 255, 255], white. */

@@ -41,11 +41,15 @@ export type ArrayMetric = 'precision-per-class' | 'recall-per-class' | 'f1-per-c
  * each batch, `result` at the end. In `fit` it is taken of the validation data.
  */
 export interface CustomMetric {
+  /** The name of its result in `metrics`. */
   readonly name: string;
   /** True if a larger result is better; needed where `earlyStopping` or a 'plateau' schedule monitors the metric. */
   readonly higherIsBetter?: boolean;
+  /** Takes the labels and predictions of a batch, an example a row. */
   updateState(labels: Tensor, predictions: Tensor): void;
+  /** The number for all batches since the last `resetState`. */
   result(): number;
+  /** Begins anew. */
   resetState(): void;
 }
 
@@ -72,11 +76,19 @@ type IsOpen<M> = string extends M ? true : Metric extends M ? true : false;
 
 type NameOf<M> = M extends CustomMetric ? M['name'] : Extract<M, string>;
 
+interface Loss {
+  /** The mean loss. */
+  loss: number;
+}
+
 /** The result of `evaluate`: the loss, and each metric that was asked for by its name. */
 export type Evaluated<M> =
   IsOpen<M> extends true
-    ? { loss: number } & { [name: string]: MetricValue<M> }
+    ? Loss & { [name: string]: MetricValue<M> }
     : { [K in 'loss' | M as NameOf<K>]: MetricValue<K> };
+
+/** The metrics of validation data (`V`), by their names with `val_`. */
+type Validated<M, V> = V extends undefined ? unknown : { readonly [K in `val_${NameOf<M> | 'loss'}`]: number };
 
 /**
  * The metrics of an epoch: the loss, each metric that was asked for where the training gives it, and all of them as
@@ -84,7 +96,5 @@ export type Evaluated<M> =
  */
 export type EpochMetrics<M = string, V = undefined> =
   IsOpen<M> extends true
-    ? { readonly loss: number } & { readonly [name: string]: number }
-    : { readonly loss: number } & { readonly [K in Exclude<NameOf<M>, 'loss'>]?: number } & ([V] extends [undefined]
-          ? unknown
-          : { readonly [K in `val_${NameOf<M> | 'loss'}`]: number });
+    ? Readonly<Loss> & { readonly [name: string]: number }
+    : Readonly<Loss> & { readonly [K in Exclude<NameOf<M>, 'loss'>]?: number } & Validated<M, V>;

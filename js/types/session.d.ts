@@ -3,10 +3,11 @@
 import type { AdapterChoice } from './adapters.js';
 import type { SessionOptions, Source } from './engine.js';
 import type { FineTuneData } from './fine-tune.js';
+import type { MemoryPlan, NodeTimes, ValueInfo } from './inspection.js';
 import type { AbortSignal, AsyncDisposed } from './internal/platform.js';
 import type { CheckpointStore } from './storage.js';
 import type { TableColumn } from './table.js';
-import type { DataType, Feeds, Fetched, Fetches, FetchStructure, OutputValue, Tensor, TensorLike } from './tensor.js';
+import type { Feeds, Fetched, Fetches, FetchStructure, OutputValue, Tensor, TensorLike } from './tensor.js';
 
 /**
  * `signal` is ours, the others are ONNX Runtime's. All but `terminate` are accepted only so that code written for it
@@ -28,9 +29,13 @@ export interface RunOptions {
    * run.
    */
   terminate?: boolean;
+  /** ONNX Runtime's; no effect. */
   readonly logSeverityLevel?: number;
+  /** ONNX Runtime's; no effect. */
   readonly logVerbosityLevel?: number;
+  /** ONNX Runtime's; no effect. */
   readonly tag?: string;
+  /** ONNX Runtime's; no effect. */
   readonly extra?: unknown;
 }
 
@@ -52,7 +57,9 @@ export interface BatchOptions {
 
 /** The number of examples that are `done`, `of` so many. */
 export interface RunProgress {
+  /** The number of examples that have run. */
   readonly done: number;
+  /** The number of all examples. */
   readonly of: number;
 }
 
@@ -91,6 +98,7 @@ export interface SaveSessionOptions {
 
 /** The preparation of inputs, such as the size of pictures: plain data by names of your own, or a table's columns. */
 export interface Preprocessing {
+  /** The encoding of a table, as `readTable` gives it and takes it. */
   readonly columns?: readonly TableColumn[];
   readonly [name: string]: unknown;
 }
@@ -137,7 +145,12 @@ export interface CalibrateOptions {
    * Also chooses a threshold for `predict`: the largest below which no more than the share `missed` of the examples lie
    * that are read rightly. true: 0.05. Default: none.
    */
-  readonly unknown?: boolean | { readonly missed?: number };
+  readonly unknown?:
+    | boolean
+    | {
+        /** The share of the rightly read examples that may lie below it, from 0 to 1. Default 0.05. */
+        readonly missed?: number;
+      };
 }
 
 /** Options of `extendOutput`. */
@@ -162,12 +175,14 @@ export interface Calibrated {
   readonly temperature: number;
   /** A probability, where `unknown` asked for it. */
   readonly threshold?: number;
+  /** The number of examples. */
   readonly examples: number;
   /**
    * The calibration error of these examples with temperature 1, and with the one found: by how much the probabilities
    * of the classes that are taken differ from how often they are right, over 15 bins. From 0 to 1.
    */
   readonly before: number;
+  /** The same with the temperature that was found, from 0 to 1. */
   readonly after: number;
 }
 
@@ -193,11 +208,15 @@ export interface InferenceSession extends AsyncDisposed {}
 /** Runs any ONNX model, forward only. */
 export class InferenceSession {
   private constructor();
+  /** Loads a model into an engine of its own. */
   static create(model: Source, options?: SessionOptions): Promise<InferenceSession>;
+  /** The names of the inputs, in the model's order. */
   readonly inputNames: readonly string[];
+  /** The names of the outputs, in the model's order. */
   readonly outputNames: readonly string[];
   /** Names, types and dims; a dim is a number, or a name where it is free. */
   readonly inputs: readonly ValueInfo[];
+  /** Names, types and dims of the outputs; a dim is a number, or a name where it is free. */
   readonly outputs: readonly ValueInfo[];
   /** The names of its classes, where it is a model with a `head` of ours, or was exported by a session of one. */
   readonly classNames: readonly string[] | null;
@@ -224,6 +243,7 @@ export class InferenceSession {
     fetches?: Fetches | (RunOptions & BatchOptions),
     options?: RunOptions & BatchOptions,
   ): Promise<Record<string, V>>;
+  /** Gives the outputs in the structure of the names. */
   run<const F extends FetchStructure>(
     feeds: Feeds | TensorLike,
     fetches: F,
@@ -234,69 +254,15 @@ export class InferenceSession {
    * the signal fires: all that is not answered is rejected with `released`. Await what you need before. It may be
    * called twice.
    */
-  release(options?: { signal?: AbortSignal }): Promise<void>;
-}
-
-export interface ValueInfo {
-  readonly name: string;
-  readonly type: string;
-  readonly dims: readonly (number | string)[];
-  /**
-   * It is a sequence of such tensors; `dims` of `[]` may mean that they can have any shape, here and for an optional.
-   */
-  readonly sequence?: true;
-  /** It is a map with keys of this type, or a sequence of such; `type` is that of the values, `dims` says nothing. */
-  readonly map?: 'string' | 'int64';
-  /** It need not be fed. */
-  readonly optional?: true;
-  /**
-   * It is class labels, which a cross-entropy compares with scores of so many `classes` (null where only a run tells)
-   * along `axis`, -1 being the last; those of `ignoreIndex` do not count.
-   */
-  readonly labels?: { readonly classes: number | null; readonly axis: 1 | -1; readonly ignoreIndex?: number };
-  /** It is how much each example counts; `fit` and `evaluate` feed 1 where the data set does not say. */
-  readonly sampleWeight?: true;
-}
-
-export interface ParameterInfo {
-  readonly name: string;
-  readonly type: DataType;
-  readonly dims: readonly number[];
-  readonly trainable: boolean;
-}
-
-/** The time of each node, in the order in which they run. */
-export interface NodeTimes {
-  /** The number of runs that were timed: those on the shapes that were fed last. */
-  readonly runs: number;
-  /** Multiply-adds per ms that this machine's threads together do in registers alone: no operator can be faster. */
-  readonly peak: number;
-  /**
-   * `ms`: per run, on average; `work`: its multiply-adds, 0 for operators that move elements or compute each one by
-   * itself.
-   */
-  readonly nodes: readonly { readonly name: string; readonly op: string; readonly ms: number; readonly work: number }[];
-}
-
-export interface MemoryPlan {
-  /** Parameters, gradients and optimizer state. */
-  readonly stateBytes: number;
-  /** The memory that a step works in. */
-  readonly arenaBytes: number;
-  readonly peakBytes: number;
-  /** The most bytes that are needed at the same time: no plan can be smaller. */
-  readonly lowerBoundBytes: number;
-  /** All that the session has taken so far, including models and plans: this is what `maxMemoryBytes` limits. */
-  readonly takenBytes: number;
-  /**
-   * Frozen weights rearranged for convolutions and for products of few rows: a second copy, made where that is faster
-   * and `maxMemoryBytes` leaves room; of large weights at most 512 MB.
-   */
-  readonly packedBytes: number;
+  release(options?: {
+    /** Ends the wait for calls that are not done. */
+    signal?: AbortSignal;
+  }): Promise<void>;
 }
 
 /** A forward run that waits for the gradients of its outputs. */
 export interface Forward extends AsyncDisposed {
+  /** The outputs of the training model by their names. */
   readonly outputs: Readonly<Record<string, Tensor>>;
   /**
    * Goes on with the gradients of a loss by the outputs, float32 and of their shapes; of those left out they are zero.
@@ -378,6 +344,7 @@ export type Property = bigint | number | string;
 
 /** Small values that are saved with the checkpoint: a bigint is stored as int64, a number as float32. */
 export interface PropertyBag {
+  /** The value of that name; undefined if there is none. */
   get(name: string): Property | undefined;
   /**
    * Refuses at once what could not be read back unchanged (`invalid-argument`): a name that is empty or has more
@@ -385,6 +352,8 @@ export interface PropertyBag {
    * more than 64 bits, a number that is not finite as a float32.
    */
   set(name: string, value: Property): void;
+  /** Removes it. True if there was one. */
   delete(name: string): boolean;
+  /** All names with their values. */
   entries(): IterableIterator<[string, Property]>;
 }

@@ -19,7 +19,14 @@ export class CheckpointStore {
    * kept, default 2. A version whose meta has `diverged: true` drops none that has not; the last `keep` of these stay
    * beside, until a version without it is saved.
    */
-  static open(options?: { database?: string; directory?: string; keep?: number }): Promise<CheckpointStore>;
+  static open(options?: {
+    /** The IndexedDB database (browsers). Default `trainlet`. */
+    database?: string;
+    /** The folder (Node). Default `checkpoints`. */
+    directory?: string;
+    /** Versions that are kept of each name, from 1 up. Default 2. */
+    keep?: number;
+  }): Promise<CheckpointStore>;
   /**
    * Takes the bytes and meta as they are at the call; resolves with the version's number when they are durable. A
    * folder keeps `meta` as JSON. If a browser's storage does not answer for 15 s, plus one for each MB, the save fails
@@ -30,10 +37,27 @@ export class CheckpointStore {
    * The `version` asked for, or else the newest one that is intact by its checksum; newer ones that are not are listed
    * in `skipped`. `checkpoint-corrupt` if there are versions but none is intact.
    */
-  load(name: string, options?: { version?: number }): Promise<StoredCheckpoint | undefined>;
+  load(
+    name: string,
+    options?: {
+      /** The number of the version. Default: the newest that is intact. */
+      version?: number;
+    },
+  ): Promise<StoredCheckpoint | undefined>;
   /** Oldest first. */
   versions(name: string): Promise<readonly CheckpointVersion[]>;
-  list(): Promise<readonly { name: string; bytes: number; savedAt: Date }[]>;
+  /** The names that there are, each with its newest version. */
+  list(): Promise<
+    readonly {
+      /** The name. */
+      name: string;
+      /** The bytes of its newest version. */
+      bytes: number;
+      /** When that was saved. */
+      savedAt: Date;
+    }[]
+  >;
+  /** Deletes all versions of a name. */
   delete(name: string): Promise<void>;
   /**
    * Asks the browser not to delete the storage when the disk is nearly full; resolves with whether it agreed. In Node
@@ -43,18 +67,32 @@ export class CheckpointStore {
 }
 
 export interface StoredCheckpoint {
+  /** The bytes, as `save` took them. */
   readonly bytes: Bytes;
+  /** The `meta` of `save`; `{}` if there was none. */
   readonly meta: Record<string, unknown>;
+  /** When it was saved. */
   readonly savedAt: Date;
+  /** The number that `save` has given. */
   readonly version: number;
-  readonly skipped: readonly { version: number; reason: string }[];
+  /** Newer versions that are damaged. */
+  readonly skipped: readonly {
+    /** The number of the version. */
+    version: number;
+    /** Why it is not taken, a sentence. */
+    reason: string;
+  }[];
 }
 
 /** `bytes`: how many; `meta` is absent where the version is visibly damaged. */
 export interface CheckpointVersion {
+  /** The number that `save` has given. */
   readonly version: number;
+  /** The number of bytes. */
   readonly bytes: number;
+  /** When it was saved. */
   readonly savedAt: Date;
+  /** The `meta` of `save`. */
   readonly meta?: Record<string, unknown>;
 }
 
@@ -82,14 +120,20 @@ export interface Sample {
 }
 
 export interface SampleInfo {
+  /** The id that `add` has given. */
   readonly id: string;
+  /** The name of its class; null where it is not known. */
   readonly label: string | null;
+  /** The `meta` of the sample; `{}` if there was none. */
   readonly meta: Record<string, unknown>;
+  /** When it was added. */
   readonly addedAt: Date;
+  /** The bytes of its tensors. */
   readonly bytes: number;
 }
 
 export interface StoredSample extends SampleInfo {
+  /** Its tensors by the names of the model's inputs, 1 in their first dim. */
   readonly inputs: Record<string, Tensor>;
 }
 
@@ -107,6 +151,7 @@ export interface StoredSample extends SampleInfo {
  */
 export class SampleStore {
   private constructor();
+  /** Opens the store of that name, which is made if there is none. */
   static open(options?: SampleStoreOptions): Promise<SampleStore>;
   /**
    * Resolves with the sample's id when it is durable. No id is given twice, not after a `delete` either. Writes go one
@@ -117,7 +162,11 @@ export class SampleStore {
   /** Names its class, or another one; null takes the label away. `invalid-argument` where there is no such sample. */
   label(id: string, label: string | null): Promise<void>;
   /** Without their tensors, oldest first: all, those of a label, or with `label: null` those without. */
-  list(options?: { label?: string | null }): Promise<SampleInfo[]>;
+  list(options?: {
+    /** The label that they have; null: none. Default: all samples. */
+    label?: string | null;
+  }): Promise<SampleInfo[]>;
+  /** The sample with its tensors; undefined if there is none. */
   get(id: string): Promise<StoredSample | undefined>;
   /** Resolves with whether there was one, when it is gone from the storage. */
   delete(id: string): Promise<boolean>;
@@ -129,9 +178,16 @@ export class SampleStore {
    * that is not among them is refused. `labels`: the model's label input, default `labels`.
    */
   dataset(options?: {
+    /** The labels in the order of their indices. Default: as `classes()` gives them. */
     classes?: readonly string[];
+    /** The name of the model's label input. Default `labels`. */
     labels?: string;
-  }): Promise<{ inputs: Record<string, Tensor>; labels: Record<string, Tensor<'int64'>> }>;
+  }): Promise<{
+    /** The tensors of all samples by the names of the inputs, a sample a row. */
+    inputs: Record<string, Tensor>;
+    /** Class indices, int64 (samples). */
+    labels: Record<string, Tensor<'int64'>>;
+  }>;
   /** All samples in one file, with a checksum. */
   export(): Promise<Bytes>;
   /**

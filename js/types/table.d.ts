@@ -59,7 +59,9 @@ export interface TableOptions {
 
 /** A column and its encoding. It is plain data: JSON keeps it whole. */
 export interface TableColumn {
+  /** The name in the table. */
   readonly name: string;
+  /** Part of the model's input, or what it learns to predict. */
   readonly role: 'input' | 'target';
   /** A boolean is 0 or 1; a category takes an element of each row for each text that it may be (one-hot). */
   readonly type: 'number' | 'boolean' | 'category';
@@ -81,6 +83,7 @@ export interface TableExamples {
 
 /** A table without a target has no labels. */
 export interface Table extends Omit<TableExamples, 'labels'> {
+  /** `labels` of a classification, `target` of a regression; absent without a target. */
   readonly labels?: TableExamples['labels'];
   /** The encoding, for new rows: `readTable(rows, { columns })`. */
   readonly columns: readonly TableColumn[];
@@ -112,6 +115,10 @@ export interface Table extends Omit<TableExamples, 'labels'> {
  */
 export function readTable(
   source: Source | readonly TableRow[],
-  options: TableOptions & { target: string | readonly string[] },
+  options: TableOptions & {
+    /** The column that is to be predicted, or several of numbers. */
+    target: string | readonly string[];
+  },
 ): Promise<Table & TableExamples>;
+/** Reads a table without a target, as new rows whose target is to be predicted. */
 export function readTable(source: Source | readonly TableRow[], options?: TableOptions): Promise<Table>;

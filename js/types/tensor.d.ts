@@ -95,8 +95,11 @@ export type Tensor<T extends DataType | TypedArray | string[] = NumberType> = Ty
 export const Tensor: TensorConstructor;
 
 export interface TypedTensor<Type extends DataType, Data> extends TensorLike {
+  /** The type of the elements. */
   readonly type: Type;
+  /** The elements in C order, the last dim fastest. */
   readonly data: Data;
+  /** The size of each dim; `[]` for a scalar. */
   readonly dims: readonly number[];
   /** The number of elements. */
   readonly size: number;
@@ -159,8 +162,11 @@ type ClassType<D> = Exclude<
 
 /** The objects that are accepted wherever a Tensor is, onnxruntime's own Tensor included. */
 export interface TensorLike {
+  /** The type of the elements, as `float32`. */
   readonly type: string;
+  /** The elements in C order: a typed array, or an array of strings. */
   readonly data: unknown;
+  /** The size of each dim; `[]` for a scalar. */
   readonly dims: readonly number[];
 }
 

@@ -2,7 +2,8 @@
 
 import type { AdapterChoice } from './adapters.js';
 import type { AbortSignal } from './internal/platform.js';
-import type { InferenceSession, ValueInfo } from './session.js';
+import type { ValueInfo } from './inspection.js';
+import type { InferenceSession } from './session.js';
 import type { Tensor, TypedArray } from './tensor.js';
 import type { TrainingSession } from './training-session.js';
 
@@ -48,6 +49,7 @@ export interface GenerateOptions {
 export interface Generated {
   /** The new tokens alone. */
   readonly ids: number[];
+  /** Why it ended: so many tokens as were asked for, or one of `stop`. */
   readonly stopped: 'max-tokens' | 'stop';
 }
 
@@ -73,7 +75,14 @@ export function generate(
 ): Promise<Generated>;
 
 /** A text as token ids; with a prompt, of which nothing is learned, and its answer. */
-export type TextIds = TokenIds | { readonly prompt: TokenIds; readonly answer: TokenIds };
+export type TextIds =
+  | TokenIds
+  | {
+      /** Tokens of which nothing is learned. */
+      readonly prompt: TokenIds;
+      /** Tokens that are learned. */
+      readonly answer: TokenIds;
+    };
 
 export interface PackOptions {
   /** Tokens of an example. */
@@ -102,6 +111,7 @@ export interface PackOptions {
 export interface PackedText {
   /** [examples, length], int64 where the model does not say otherwise. */
   readonly inputs: Record<string, Tensor>;
+  /** The labels by the name of their input, int64 [examples, length]. */
   readonly labels: Record<string, Tensor>;
 }
 

@@ -14,6 +14,7 @@ import type { EvaluateOptions, FitOptions, History } from './fit.js';
 import type { OptimizerType } from './loss-and-optimizer.js';
 import type { AnyMetric, EpochMetrics, Evaluated, Metric } from './metrics.js';
 import type { AbortSignal, AsyncDisposed, Bytes } from './internal/platform.js';
+import type { MemoryPlan, NodeTimes, ParameterInfo, ValueInfo } from './inspection.js';
 import type {
   Calibrated,
   CalibrateOptions,
@@ -22,10 +23,7 @@ import type {
   ExtendOptions,
   Forward,
   LoadSessionOptions,
-  MemoryPlan,
-  NodeTimes,
   ParameterGroup,
-  ParameterInfo,
   PredictOptions,
   Preprocessing,
   PropertyBag,
@@ -33,14 +31,15 @@ import type {
   SaveSessionOptions,
   StepOptions,
   TrainingSessionOptions,
-  ValueInfo,
 } from './session.js';
 import type { Feeds, Fetched, Fetches, FetchStructure, Tensor, TensorLike } from './tensor.js';
 
 export interface TrainingSession extends AsyncDisposed {}
 
+/** Trains, evaluates and predicts: the artifacts in an engine of their own. */
 export class TrainingSession {
   private constructor();
+  /** Loads artifacts, or a compact file, into an engine of its own. */
   static create(artifacts: ArtifactSources | CompactSource, options?: TrainingSessionOptions): Promise<TrainingSession>;
   /**
    * The session that `save` has saved under a name: its models and checkpoint, and so also its class names, optimizer
@@ -62,12 +61,15 @@ export class TrainingSession {
     fetches?: Fetches | StepOptions,
     options?: StepOptions,
   ): Promise<Record<string, V>>;
+  /** Gives the outputs in the structure of the names. */
   runTrainStep<const F extends FetchStructure>(feeds: Feeds, fetches: F, options?: StepOptions): Promise<Fetched<F>>;
+  /** Runs the eval graph, which changes nothing: loss and outputs, or those named by `fetches`. */
   runEvalStep<V extends Tensor = Tensor>(
     feeds: Feeds,
     fetches?: Fetches | StepOptions,
     options?: StepOptions,
   ): Promise<Record<string, V>>;
+  /** Runs the eval graph, which changes nothing: loss and outputs, or those named by `fetches`. */
   runEvalStep<const F extends FetchStructure>(feeds: Feeds, fetches: F, options?: StepOptions): Promise<Fetched<F>>;
   /**
    * A loss of one's own, for artifacts made with the loss `outside` (ONNX Runtime's ORTModule's way; its training
@@ -86,9 +88,15 @@ export class TrainingSession {
    * If the loss is outside, the outputs for which `backward` takes gradients and the inputs towards which it gives
    * them; `null` where it is inside.
    */
-  readonly outside: { readonly outputs: readonly string[]; readonly inputs: readonly string[] } | null;
+  readonly outside: {
+    /** The outputs for which `backward` takes gradients. */
+    readonly outputs: readonly string[];
+    /** The inputs towards which it gives them. */
+    readonly inputs: readonly string[];
+  } | null;
   /** An optimizer step is not stopped once it has begun. */
   runOptimizerStep(options?: RunOptions): Promise<void>;
+  /** Sets the accumulated gradients to zero. */
   lazyResetGrad(): Promise<void>;
   /**
    * The number of elements: of the parameters that train (true, the default here and below), of all (false), or of
@@ -103,9 +111,13 @@ export class TrainingSession {
   getContiguousParameters(trainableOnly?: boolean | 'with-statistics'): Promise<Tensor<'float32'>>;
   /** Takes the bytes of such a tensor, four for each element. */
   loadParametersBuffer(bytes: Uint8Array, trainableOnly?: boolean | 'with-statistics'): Promise<void>;
+  /** The names of what `runTrainStep` is fed. */
   readonly trainingInputNames: readonly string[];
+  /** The names of its outputs, the loss first. */
   readonly trainingOutputNames: readonly string[];
+  /** The names of what `runEvalStep` is fed; `[]` without an eval model. */
   readonly evalInputNames: readonly string[];
+  /** The names of its outputs, the loss first; `[]` without an eval model. */
   readonly evalOutputNames: readonly string[];
   /** The names of the classes of a `head`; null where there is none. */
   readonly classNames: readonly string[] | null;
@@ -121,14 +133,23 @@ export class TrainingSession {
    * the signal fires: all that is not answered is rejected with `released`. Await what you need before. It may be
    * called twice.
    */
-  release(options?: { signal?: AbortSignal }): Promise<void>;
+  release(options?: {
+    /** Ends the wait for calls that are not done. */
+    signal?: AbortSignal;
+  }): Promise<void>;
 
   // — beyond it —
   /**
    * Train, optimize and reset in one message to the worker. A loss that is not finite is an error and changes no
    * parameter.
    */
-  step(feeds: Feeds, options?: RunOptions): Promise<{ loss: number }>;
+  step(
+    feeds: Feeds,
+    options?: RunOptions,
+  ): Promise<{
+    /** The loss of these examples before the step. */
+    loss: number;
+  }>;
   /**
    * Trains. The position in the data is kept in the session and in its checkpoints. A fit that was cut short (by a
    * kill, an error, the signal or `maxSteps`) is therefore continued to the bit by the next `fit` over whole arrays
@@ -169,13 +190,23 @@ export class TrainingSession {
    */
   predict<V extends Tensor = Tensor>(
     feeds: Feeds | TensorLike,
-    options: PredictOptions & { readonly labels: true },
-  ): Promise<Record<string, V> & { readonly labels: Tensor<'string'> }>;
+    options: PredictOptions & {
+      /** Asks for `labels`. */
+      readonly labels: true;
+    },
+  ): Promise<
+    Record<string, V> & {
+      /** The name of each example's class. */
+      readonly labels: Tensor<'string'>;
+    }
+  >;
+  /** Runs forward, without labels; gives the model's own outputs, or those named by `fetches`. */
   predict<V extends Tensor = Tensor>(
     feeds: Feeds | TensorLike,
     fetches?: Fetches | PredictOptions,
     options?: PredictOptions,
   ): Promise<Record<string, V>>;
+  /** Gives the outputs in the structure of the names. */
   predict<const F extends FetchStructure>(
     feeds: Feeds | TensorLike,
     fetches: F,
@@ -215,7 +246,13 @@ export class TrainingSession {
    * It is the one in use. Or, with `format: 'onnx'`, ONNX Runtime's file of it; `invalid-argument` too where something
    * trains whole.
    */
-  exportAdapter(options: ExportAdapterOptions & { format: 'onnx' }): Promise<OnnxAdapterFiles>;
+  exportAdapter(
+    options: ExportAdapterOptions & {
+      /** ONNX Runtime's format, one file. */
+      format: 'onnx';
+    },
+  ): Promise<OnnxAdapterFiles>;
+  /** The adapter in use, as the folder that PEFT reads. */
   exportAdapter(options?: ExportAdapterOptions): Promise<AdapterFiles>;
   /**
    * Gives the adapter in use the numbers of such a folder, or of an .onnx_adapter file: of exportAdapter, or of PEFT. A
@@ -306,9 +343,13 @@ export class TrainingSession {
   getMemoryPlan(): Promise<MemoryPlan>;
   /** The same as in an InferenceSession; 'eval' is also the graph that `predict` runs. Default: 'train'. */
   getGraphText(graph?: 'train' | 'eval'): Promise<string>;
+  /** Times each node of the runs that follow. */
   startProfiling(): Promise<void>;
+  /** The time that each node of a graph took; `invalid-argument` if it did not run. Default: 'train'. */
   endProfiling(graph?: 'train' | 'eval'): Promise<NodeTimes>;
+  /** The values of a parameter, of its type and dims. */
   getParameter(name: string): Promise<Tensor>;
+  /** Sets the values of a parameter, of its type and dims. */
   setParameter(name: string, value: TensorLike): Promise<void>;
   /**
    * The gradient of a parameter, accumulated by `runTrainStep` or `backward` since the last `lazyResetGrad`, before
@@ -316,10 +357,13 @@ export class TrainingSession {
    * that does not train.
    */
   getGradient(name: string): Promise<Tensor<'float32'>>;
+  /** Sets the learning rate of the steps that follow: a number from 0 up. */
   setLearningRate(lr: number): Promise<void>;
+  /** The learning rate of the next step. */
   getLearningRate(): Promise<number>;
   /** For dropout and other random operators, and for the shuffles of later fits. */
   setSeed(seed: number | bigint): Promise<void>;
+  /** Small values that are saved with the checkpoint. */
   readonly properties: PropertyBag;
   /**
    * Bytes that `create` can read; if they are damaged, it finds out by a checksum (`checkpoint-corrupt`). If training

@@ -4,7 +4,9 @@
  */
 
 /** The type of the global class of that name; never where the project has none. */
-type Known<Name extends string> = typeof globalThis extends { readonly [K in Name]: { readonly prototype: infer T } }
+export type Known<Name extends string> = typeof globalThis extends {
+  readonly [K in Name]: { readonly prototype: infer T };
+}
   ? T
   : never;
 

@@ -26,6 +26,7 @@ export interface ConvolutionOptions<Sizes> extends LayerOptions, ActivationOptio
 
 /** Causal pads before the signal alone: no output depends on what comes later. */
 export interface Causal {
+  /** The padding: none (default), so much that the output is as long as the input, or before it alone. */
   padding?: 'valid' | 'same' | 'causal';
 }
 

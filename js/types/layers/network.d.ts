@@ -6,6 +6,7 @@ import type { Bytes } from '../internal/platform.js';
 export interface SymbolicTensor {
   /** The shape, the batch first; null: free. */
   readonly shape: readonly (number | null)[];
+  /** The type of its elements, as `float32`. */
   readonly dtype: InputType;
 }
 
@@ -91,14 +92,42 @@ export function summary(network: Uint8Array): Promise<string>;
  */
 export type Initializer =
   | InitializerName
-  | { type: 'constant'; value: number }
-  | { type: 'uniform' | 'random_uniform'; minval?: number; maxval?: number }
-  | { type: 'normal' | 'random_normal' | 'truncated_normal'; mean?: number; stddev?: number }
-  | { type: 'orthogonal'; gain?: number }
   | {
+      /** The name of the initializer. */
+      type: 'constant';
+      /** The value of all weights. */
+      value: number;
+    }
+  | {
+      /** The name of the initializer. */
+      type: 'uniform' | 'random_uniform';
+      /** The least. Default -0.05. */
+      minval?: number;
+      /** The most. Default 0.05. */
+      maxval?: number;
+    }
+  | {
+      /** The name of the initializer. */
+      type: 'normal' | 'random_normal' | 'truncated_normal';
+      /** The mean. Default 0. */
+      mean?: number;
+      /** The standard deviation. Default 0.05. */
+      stddev?: number;
+    }
+  | {
+      /** The name of the initializer. */
+      type: 'orthogonal';
+      /** The factor of the orthogonal matrix. Default 1. */
+      gain?: number;
+    }
+  | {
+      /** The name of the initializer. */
       type: 'variance_scaling';
+      /** The factor of the variance. Default 1. */
       scale?: number;
+      /** The number by which the variance is divided: inputs (default), outputs, or their mean. */
       mode?: 'fan_in' | 'fan_out' | 'fan_avg';
+      /** The distribution. Default truncated_normal. */
       distribution?: 'truncated_normal' | 'untruncated_normal' | 'uniform';
     }
   | ArrayLike<number>;

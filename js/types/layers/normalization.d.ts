@@ -62,7 +62,12 @@ export interface NormalizationLayer extends Layer {
    *
    *     sequential([input([13]), normalization().adapt(inputs), dense(1)])
    */
-  adapt(data: { readonly dims: readonly number[]; readonly data: ArrayLike<number | bigint> }): NormalizationLayer;
+  adapt(data: {
+    /** The size of each dim, the batch first. */
+    readonly dims: readonly number[];
+    /** The elements in C order. */
+    readonly data: ArrayLike<number | bigint>;
+  }): NormalizationLayer;
 }
 
 /**
