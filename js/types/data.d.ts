@@ -8,8 +8,11 @@ export type SampleWeight = readonly number[] | Float32Array | Float64Array | Ten
 
 /** Tensors of all examples, one a row. A tensor without a name is the only input, or the only one for labels. */
 export interface WholeArrays {
+  /** The model's inputs by name, or the only one. */
   inputs: Feeds | TensorLike;
+  /** The labels by the name of their input, or the only ones; absent for a loss without labels. */
   labels?: Feeds | TensorLike;
+  /** The weight of each example, from 0 up. Default: 1. */
   sampleWeight?: SampleWeight;
 }
 
