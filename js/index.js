@@ -3,6 +3,7 @@
 export { compactArtifacts, generateArtifacts, parametersOf, planMemory } from './artifacts/index.js';
 export { TrainletError } from './base/errors.js';
 export { readTable } from './data/index.js';
+export { configure } from './engine/options.js';
 export { FeatureStore } from './features/feature-store.js';
 export { fineTune, forgetSamples } from './fine-tune/index.js';
 export { Tensor } from './media/tensor-from.js';

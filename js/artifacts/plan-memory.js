@@ -3,7 +3,7 @@
 import { checkObject, invalid } from '../base/errors.js';
 import { lazy } from '../base/lazy.js';
 import { ARRAYS, pack, sizeOf } from '../base/tensor.js';
-import { checkEngineOptions } from '../engine/options.js';
+import { checkEngineOptions, engineOf } from '../engine/options.js';
 import { open, sourcesOf } from '../session/open.js';
 
 /** @import { PlanMemoryOptions, TypedArray } from '../types.js' */
@@ -16,8 +16,8 @@ export async function planMemory(model, options) {
   checkEngineOptions('planMemory', options, ['model'], [...ARTIFACT_KEYS, 'dims']);
   const { dims, ...others } = options;
   const parts = await generateWithoutWeights(model, others);
-  const { maxMemoryBytes, threads, worker, workerUrl, wasmUrl, wasmBinary, reproducible, signal } = others;
-  const engine = { maxMemoryBytes, threads, worker, workerUrl, wasmUrl, wasmBinary, reproducible, signal };
+  const { maxMemoryBytes, signal } = others;
+  const engine = { ...engineOf(others), maxMemoryBytes, signal };
   return await open(sourcesOf('planMemory', parts), engine, async (client, { info }) => {
     const feeds = feedsOf(/** @type {GraphInfo} */ (info.train), dims);
     await client.ask('run', { graph: 'train', feeds }, [feeds.buffer]);

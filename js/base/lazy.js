@@ -3,6 +3,9 @@
 import { askedAt } from './call-site.js';
 import { sentenceOf, TrainletError } from './errors.js';
 
+/** They have no import(). */
+const IN_SERVICE_WORKERS = 'a service worker needs trainlet.min.js, or a bundle in one file';
+
 /**
  * @template T
  * @param {() => Promise<T>} load an import() of a literal, so that bundlers find it
@@ -12,11 +15,9 @@ export async function lazy(load) {
   try {
     return await load();
   } catch (error) {
-    throw new TrainletError(
-      'source-unreadable',
-      `a part of trainlet could not be loaded (offline, or replaced on the server?): ${sentenceOf(error)}`,
-      { cause: error },
-    );
+    const why = 'ServiceWorkerGlobalScope' in globalThis ? IN_SERVICE_WORKERS : 'offline, or replaced on the server?';
+    const message = `a part of trainlet could not be loaded (${why}): ${sentenceOf(error)}`;
+    throw new TrainletError('source-unreadable', message, { cause: error });
   }
 }
 

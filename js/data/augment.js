@@ -209,7 +209,7 @@ async function placed(step) {
 
 /** @param {(answer: any) => void} hear @param {(why: string) => void} dead @returns {Far} */
 function startWorker(hear, dead) {
-  const worker = workerFrom(new URL('./worker-augment.js', import.meta.url));
+  const worker = workerFrom(() => new URL('./worker-augment.js', import.meta.url), ' for augment');
   worker.onmessage = ({ data }) => hear(data);
   worker.onerror = ({ message }) => dead(message || 'its script could not be loaded, or a CSP forbids it');
   return { post: (message, transfer) => worker.postMessage(message, transfer), close: () => worker.terminate() };

@@ -7,11 +7,13 @@ import { askedAt, callSite } from '../base/call-site.js';
 import { abortedBy, checkKeys, checkSignal, sentenceOf, TrainletError } from '../base/errors.js';
 import { lazy } from '../base/lazy.js';
 import { isNode, locate } from '../base/platform.js';
+import { hasWorkers } from '../base/worker.js';
 import { compileEngine } from './compile.js';
+import { engineOf } from './options.js';
 import { threadsFor } from './thread-count.js';
 import { openInline, openWorker } from './transport.js';
 
-/** @import { EngineOptions } from '../types.js' */
+/** @import { EngineDefaults, EngineOptions } from '../types.js' */
 /** @import { Transport } from './transport.js' */
 /** @import { Answer, Ask } from './protocol.js' */
 
@@ -254,7 +256,7 @@ function after(ms, callback) {
 
 /**
  * Finds one that is done with all that it was asked (js/session/model.js).
- * @type {{ idle?: (options: EngineOptions) => Client | undefined }}
+ * @type {{ idle?: (engine: EngineDefaults) => Client | undefined }}
  */
 export const clients = {};
 
@@ -272,12 +274,14 @@ export async function withClient(options, make) {
   /** @type {Client | undefined} */
   let client;
   const making = async () => {
-    client = clients.idle?.(options);
+    const engine = engineOf(options);
+    const { worker = hasWorkers(), workerUrl } = engine;
+    client = clients.idle?.(engine);
     // first, because it takes longest
-    const opening = client ? undefined : (options.worker ?? true) ? openWorker(options.workerUrl) : openInline();
-    const compiling = opening && compileFor(options); // while the worker starts
+    const opening = client ? undefined : worker ? openWorker(workerUrl) : openInline();
+    const compiling = opening && compileFor(engine); // while the worker starts
     compiling?.catch(() => {}); // reported below, unless the worker's own trouble comes first
-    client ??= new Client(/** @type {Transport} */ (await opening), options.workerUrl);
+    client ??= new Client(/** @type {Transport} */ (await opening), workerUrl);
     try {
       checkSignal(signal);
       if (compiling) await client.open(compiling);
@@ -299,7 +303,7 @@ export async function withClient(options, make) {
   });
 }
 
-/** The engine, and how many threads it is to use. @param {EngineOptions} options */
+/** The engine, and how many threads it is to use. @param {EngineDefaults} options */
 async function compileFor({ wasmUrl, wasmBinary, threads: wanted = 'auto', reproducible = false }) {
   const threads = await threadsFor(wanted);
   const source = { wasmUrl: wasmUrl ? await locate(`${wasmUrl}`) : undefined, wasmBinary };

@@ -3,7 +3,7 @@
 import { checkKeys, checkObject, invalid, nameOf } from '../base/errors.js';
 import { check, pack } from '../base/tensor.js';
 
-/** @import { EngineOptions, TensorLike } from '../types.js' */
+/** @import { EngineDefaults, EngineOptions, TensorLike } from '../types.js' */
 
 export const ENGINE_KEYS = /** @type {const} */ ([
   'worker',
@@ -21,6 +21,32 @@ export const ENGINE_KEYS = /** @type {const} */ ([
   'signal',
   'onProgress',
 ]);
+
+/** Options of every engine that `configure` may set. */
+export const DEFAULT_KEYS = /** @type {const} */ ([
+  'worker',
+  'threads',
+  'reproducible',
+  'wasmUrl',
+  'workerUrl',
+  'wasmBinary',
+]);
+/** @type {EngineDefaults} */
+const defaults = {};
+
+/** @type {typeof import('../types.js').configure} */
+export function configure(options) {
+  checkKeys('configure', options, DEFAULT_KEYS);
+  checkEngineOptions('configure', options, []);
+  Object.assign(defaults, options);
+}
+
+/** A call's options of its engine; those that it does not have, as configured. @param {EngineOptions} options */
+export function engineOf(options) {
+  const values = DEFAULT_KEYS.map((key) => [key, options[key] ?? defaults[key]]);
+  return /** @type {EngineDefaults} */ (Object.fromEntries(values));
+}
+
 /**
  * @param {string} where
  * @param {EngineOptions} options

@@ -1,13 +1,15 @@
 /** The number of threads of an engine: the option's, if memory can be shared. */
 
 import { isNode, nodeModule } from '../base/platform.js';
+import { hasWorkers } from '../base/worker.js';
 
 const AUTO_MAX = 8;
 let warned = false;
 
 /** @param {number | 'auto'} threads @returns {Promise<number>} */
 export async function threadsFor(threads) {
-  if (isNode || globalThis.crossOriginIsolated) return threads === 'auto' ? Math.min(await cores(), AUTO_MAX) : threads;
+  const canShare = isNode || (globalThis.crossOriginIsolated && hasWorkers());
+  if (canShare) return threads === 'auto' ? Math.min(await cores(), AUTO_MAX) : threads;
   if (threads !== 'auto' && threads > 1 && !warned) {
     warned = true;
     console.info(

@@ -1,6 +1,5 @@
 /** Transports of messages to an engine: to a worker of a page, to a thread of Node, or within this thread. */
 
-import { sentenceOf, TrainletError } from '../base/errors.js';
 import { lazy } from '../base/lazy.js';
 import { isNode, locate } from '../base/platform.js';
 import { workerFrom } from '../base/worker.js';
@@ -24,18 +23,10 @@ export const openInline = async () => (await lazy(() => import('./transport-inli
 /** @param {string | URL | undefined} url @returns {Promise<Transport>} */
 export async function openWorker(url) {
   if (isNode) return await (await lazy(() => import('./transport-node.js'))).openNodeThread(url);
-  const transport = workerTransport(start(url ? await locate(url) : new URL('./worker.js', import.meta.url)));
+  const named = url ? await locate(url) : undefined;
+  const transport = workerTransport(workerFrom(() => named ?? new URL('./worker.js', import.meta.url)));
   transport.lock = await lockName();
   return transport.lock ? transport : (await lazy(() => import('./heartbeat.js'))).withHeartbeat(transport);
-}
-
-/** @param {URL} url */
-function start(url) {
-  try {
-    return workerFrom(url);
-  } catch (error) {
-    throw new TrainletError('worker-died', `no worker could be started: ${sentenceOf(error)}`, { cause: error });
-  }
 }
 
 /** A name for a Web Lock; undefined outside of secure contexts that may store data. */

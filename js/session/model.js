@@ -6,10 +6,10 @@
 import { checkObject, invalid, nameOf } from '../base/errors.js';
 import { lazy } from '../base/lazy.js';
 import { clients, withClient } from '../engine/client.js';
-import { checkEngineOptions, packConstants } from '../engine/options.js';
+import { checkEngineOptions, engineOf, packConstants } from '../engine/options.js';
 import { externalOf, readExternal, readSource } from '../sources/source.js';
 
-/** @import { ArtifactOptions, EngineOptions, Source } from '../types.js' */
+/** @import { ArtifactOptions, EngineDefaults, EngineOptions, Source } from '../types.js' */
 /** @import { Client } from '../engine/client.js' */
 
 const LISTS = /** @type {const} */ (['requiresGrad', 'frozen', 'lossInputs', 'additionalOutputs']);
@@ -81,6 +81,7 @@ const idle = new Map();
  */
 async function askOnce(method, model, options, settings, withoutWeights = false) {
   const constants = packConstants(options);
+  const engine = engineOf(options);
   return await withClient(options, async (client) => {
     const bytes = await readModel(model, options);
     const { whole, inPieces } = inTwo(externalOf(options, [{ bytes }]));
@@ -97,7 +98,7 @@ async function askOnce(method, model, options, settings, withoutWeights = false)
     }
     const answer = await (comes ? client.ask(method, null) : client.ask(method, asked, buffers));
     if (warnings.length && 'warnings' in answer) answer.warnings.push(...warnings);
-    if (isSmall && !options.wasmBinary) leave(client, kindOf(options));
+    if (isSmall && !engine.wasmBinary) leave(client, kindOf(engine));
     else await client.release();
     return answer;
   });
@@ -128,7 +129,7 @@ function textOf(value) {
   }
 }
 
-/** A key that interchangeable engines share. @param {EngineOptions} options */
+/** A key that interchangeable engines share. @param {EngineDefaults} engine */
 const kindOf = ({ worker = true, workerUrl, wasmUrl, threads, reproducible }) =>
   [worker, workerUrl, wasmUrl, threads, reproducible].map(textOf).join('\n');
 
@@ -146,10 +147,10 @@ function leave(client, kind) {
   /** @type {any} */ (timer).unref?.(); // must not keep Node running
 }
 
-/** @param {EngineOptions} options */
-function takeIdle(options) {
-  const kind = kindOf(options);
-  const client = options.wasmBinary ? undefined : idle.get(kind)?.client;
+/** @param {EngineDefaults} engine */
+function takeIdle(engine) {
+  const kind = kindOf(engine);
+  const client = engine.wasmBinary ? undefined : idle.get(kind)?.client;
   if (client) idle.delete(kind);
   return client?.hasEnded ? undefined : client;
 }

@@ -22,7 +22,8 @@ export interface LoadProgress {
 
 export interface EngineOptions {
   /**
-   * Default true: each session runs in a worker of its own (a Web Worker; `worker_threads` in Node). false: in the
+   * Default true, where there are workers: each session runs in one of its own (a Web Worker; `worker_threads` in
+   * Node). false, and by default in a service worker and in a shared worker of Chromium, which can start none: in the
    * calling thread, which has a turn at other things every 4 ms, or after a step that takes longer. When a worker dies,
    * every call is rejected with `worker-died`. Where the browser does not report the death, as when the worker was
    * ended from outside, it is noticed once the engine has been loaded: by Web Locks in secure contexts, elsewhere
@@ -104,6 +105,22 @@ export interface EngineOptions {
   /** Called while sources are loaded, with the bytes of each so far. */
   onProgress?: (progress: LoadProgress) => void;
 }
+
+/** The options that `configure` takes. */
+export type EngineDefaults = Pick<
+  EngineOptions,
+  'worker' | 'threads' | 'reproducible' | 'wasmUrl' | 'workerUrl' | 'wasmBinary'
+>;
+
+/**
+ * Sets options once for all engines that are made afterwards: those of sessions, `generateArtifacts` and all else. A
+ * call's own option goes first. Called again, it changes what it names; `undefined` takes an option back.
+ *
+ * ```js
+ * configure({ wasmUrl: '/engine/trainlet.wasm', workerUrl: '/engine/worker.js', threads: 1 });
+ * ```
+ */
+export function configure(options: EngineDefaults): void;
 
 /**
  * The engine's options, and those that tell ONNX Runtime how to compute: these are accepted and have no effect. A

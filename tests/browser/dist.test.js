@@ -83,3 +83,21 @@ test('a policy that allows no worker ends in a sentence at once', async () => {
   assert.match(said, /worker/);
   assert.match(said, /a CSP forbids it|no worker could be started/);
 });
+
+test('a shared worker of Chromium, which can start no worker, trains in its own thread', async () => {
+  const { context, page } = await site.newPage();
+  const script = training('/dist/index.js', MODEL).replaceAll("'/", `'${page.url()}`).replace(', augment }', ' }');
+  const said = await page.evaluate(async (code) => {
+    const posting = `onconnect = async ({ ports: [port] }) => {
+      const document = {};
+      ${code.replace(/import (.*) from (.*);/, 'const $1 = await import($2);')}
+      port.postMessage([typeof Worker, document.title]);
+    };`;
+    const { port } = new SharedWorker(URL.createObjectURL(new Blob([posting], { type: 'text/javascript' })));
+    return await new Promise((resolve) => {
+      port.onmessage = ({ data }) => resolve(data);
+    });
+  }, script);
+  await context.close();
+  assert.deepEqual(said, ['undefined', WELL]);
+});

@@ -14,6 +14,18 @@ test('what could not be loaded is a sentence with a code, and its cause', async 
   assert.match(error.message, /^a part of trainlet could not be loaded \(offline, .*\): Failed to fetch.*fit\.js$/);
 });
 
+test('in a service worker, which has no import(), the file to import is named', async (t) => {
+  Object.assign(globalThis, { ServiceWorkerGlobalScope: class {} });
+  t.after(() => Reflect.deleteProperty(globalThis, 'ServiceWorkerGlobalScope'));
+  await assert.rejects(
+    lazy(() => Promise.reject(new TypeError('import() is disallowed'))),
+    {
+      code: 'source-unreadable',
+      message: /\(a service worker needs trainlet\.min\.js, or a bundle in one file\): import\(\) is disallowed$/,
+    },
+  );
+});
+
 test('what was loaded is given', async () => {
   assert.equal((await lazy(() => import('../../../js/fit/fit.js'))).fit.name, 'fit');
 });

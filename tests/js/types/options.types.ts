@@ -1,7 +1,7 @@
 /** Lists of options, checked by the compiler alone: each names all that its type declares, and nothing else. */
 
 import type { ARTIFACT_KEYS } from '../../../js/session/model.js';
-import type { ENGINE_KEYS } from '../../../js/engine/options.js';
+import type { DEFAULT_KEYS, ENGINE_KEYS } from '../../../js/engine/options.js';
 import type { AUGMENT_KEYS } from '../../../js/data/augment.js';
 import type { AUDIO_KEYS, FRAME_KEYS } from '../../../js/media/audio.js';
 import type { MEL_KEYS } from '../../../js/media/spectrogram.js';
@@ -19,7 +19,8 @@ import type { STORE_KEYS } from '../../../js/storage/samples.js';
 import type { SCHEDULE_KEYS } from '../../../js/fit/schedule.js';
 import type { ORT_OPTIONS } from '../../../js/session/open.js';
 import type {
-  ArtifactOptions, AudioOptions, AugmentOptions, BatchOptions, Budget, CacheFeatures, MelOptions, EngineOptions,
+  ArtifactOptions, AudioOptions, AugmentOptions, BatchOptions, Budget, CacheFeatures, MelOptions,
+  EngineDefaults, EngineOptions,
   FeatureStoreOptions, FitOptions, GenerateOptions, ImageOptions, PackOptions, ParameterGroup, PredictOptions,
   RunOptions, SampleStoreOptions, Schedule, SessionOptions, StepOptions, TableOptions, ValidationSplit,
 } from '../../../js/types.js';
@@ -36,6 +37,7 @@ type Listed<Type extends keyof typeof SCHEDULE_KEYS> =
 const holds = <T extends true>(_: T) => {};
 
 holds<Names<typeof ENGINE_KEYS, EngineOptions>>(true);
+holds<Names<typeof DEFAULT_KEYS, EngineDefaults>>(true);
 holds<Names<typeof ARTIFACT_KEYS, Omit<ArtifactOptions, keyof EngineOptions>>>(true);
 holds<Names<typeof ORT_OPTIONS, Omit<SessionOptions, keyof EngineOptions>>>(true);
 holds<Names<typeof AUGMENT_KEYS, AugmentOptions>>(true);
