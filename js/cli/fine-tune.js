@@ -137,6 +137,7 @@ const examplesOf = ({ inputs, labels }) => ({ inputs, labels: labels[LABELS.name
 
 /** @param {FineTuneProgress} progress */
 function tell({ phase, done, of, metrics }) {
+  if (phase === 'model' || phase === 'done') return;
   const numbers = metrics ? `: ${textOf({ heldOut: { loss: metrics.val_loss ?? metrics.loss } })}` : '';
   if (process.stdout.isTTY) process.stdout.write(`\r${phase} ${done}/${of}${numbers}\x1b[K${done === of ? '\n' : ''}`);
   else if (done === of) say(`${phase} ${done}/${of}${numbers}`);

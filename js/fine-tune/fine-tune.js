@@ -17,6 +17,7 @@ import { readSource } from '../sources/source.js';
 import { checkWish, DECIDING, keyOf, TuningCheckpoint } from './checkpoint.js';
 import { scoresOf, take, weightsOf } from './gate.js';
 import { beforeSigmoid } from './own-scores.js';
+import { Progress } from './progress.js';
 import { SharedFeatures } from './shared-features.js';
 
 /**
@@ -25,6 +26,7 @@ import { SharedFeatures } from './shared-features.js';
  */
 /** @import { Examples } from '../data/labelled-examples.js' */
 /** @import { GraphInfo } from '../engine/protocol.js' */
+/** @import { Options } from './progress.js' */
 /**
  * @typedef {FineTuned & { key?: string, removed?: number }} Tuned the key of its checkpoints, how many of others went
  */
@@ -78,16 +80,23 @@ export async function fineTune(model, data, options = {}) {
  * @returns {Promise<Tuned>}
  */
 export async function tune(model, data, given, alone = false) {
-  const options = ownOptions('fineTune', given, KEYS);
-  checkListeners('fineTune', options, ['onProgress', 'onCheckpoint', 'onPause', 'onResume', 'onWarning']);
-  needSignal(options.signal);
-  check(options);
+  const own = ownOptions('fineTune', given, KEYS);
+  checkListeners('fineTune', own, ['onProgress', 'onCheckpoint', 'onPause', 'onResume', 'onWarning']);
+  needSignal(own.signal);
+  check(own);
   const begun = performance.now();
-  const bytes = await readSource('model', model, options.engine ?? {});
+  const progress = own.onProgress && new Progress(own.onProgress, own);
+  /** @type {Options} */
+  const options = { ...own, onProgress: progress?.tell };
+  const engine = own.engine ?? {};
+  const bytes = await readSource('model', model, progress?.heard(engine) ?? engine);
+  await progress?.loaded;
   const named = options.head === false ? options.classes : classesOf(data, options.classes);
   const tuning = await Tuning.open(bytes, named, options, begun);
   try {
-    return await tuning.run(data, alone);
+    const tuned = await tuning.run(data, alone);
+    await progress?.tell({ phase: 'done', done: 1, of: 1 });
+    return tuned;
   } catch (error) {
     await tuning.session.release().catch(() => {});
     throw error;
@@ -111,7 +120,7 @@ class Tuning {
 
   /**
    * @param {Uint8Array} model @param {readonly string[] | undefined} named
-   * @param {FineTuneOptions} options @param {number} begun
+   * @param {Options} options @param {number} begun
    */
   static async open(model, named, options, begun) {
     const make = async (/** @type {FineTuneOptions} */ own) => {
@@ -123,7 +132,7 @@ class Tuning {
   }
 
   /**
-   * @param {{ model: Uint8Array, named?: readonly string[], options: FineTuneOptions, begun: number }}
+   * @param {{ model: Uint8Array, named?: readonly string[], options: Options, begun: number }}
    * call
    * @param {Artifacts} artifacts @param {TrainingSession} session
    */
@@ -430,7 +439,7 @@ async function plansOf(session, model, { head, epochs, lr = LR, lastLayers, repl
 }
 
 /**
- * @param {Plan} plan @param {Examples} train @param {Examples | undefined} heldOut @param {FineTuneOptions} options
+ * @param {Plan} plan @param {Examples} train @param {Examples | undefined} heldOut @param {Options} options
  * @param {number} leftMs
  * @returns {FitOptions}
  */

@@ -117,7 +117,12 @@ export interface FineTuneOptions {
   cacheFeatures?: FitOptions['cacheFeatures'];
   /** The options of the engine and its worker. Default: those of a session. */
   engine?: EngineOptions;
-  /** Told while features are computed, and after each epoch: so much `of` so much is `done`. */
+  /**
+   * Called while the model is loaded and features are computed, after each epoch, and at the end.
+   * ```js
+   * const onProgress = ({ progress }) => { bar.value = progress; }; // from 0 to 1
+   * ```
+   */
   onProgress?: (progress: FineTuneProgress) => unknown;
   /** Called after each save, and after one that failed. */
   onCheckpoint?: (event: CheckpointEvent) => unknown;
@@ -140,12 +145,17 @@ export interface FineTuneOptions {
 }
 
 export interface FineTuneProgress {
-  /** The part of the call that it is in. */
-  readonly phase: 'features' | FineTunePhase['name'];
-  /** Examples whose features are computed, or epochs that have ended. */
+  /** The part of the call that it is in; `done` comes once, at the end. */
+  readonly phase: 'model' | 'features' | FineTunePhase['name'] | 'done';
+  /** Bytes of the model that have come, examples whose features are computed, or epochs that have ended. */
   readonly done: number;
   /** The most that `done` can become; early stopping may end a phase before. */
   readonly of: number;
+  /**
+   * The share of the whole call that is done, about, by the time that its parts usually take: it never falls, and is 1
+   * once, at the end.
+   */
+  readonly progress: number;
   /** The metrics of the epoch. */
   readonly metrics?: Readonly<Record<string, number>>;
   /** The origins of features, if there is a store of them. */

@@ -138,10 +138,9 @@ async function train() {
 
 async function lesson() {
   $('pace').textContent = 'Learning …';
-  const found = await learner.learn(album, (done, of) => {
-    progress.value = done / of;
+  const found = await learner.learn(album, (share) => {
+    progress.value = share;
   });
-  progress.value = 1;
   $('pace').textContent = `Learned ${found.learned} pictures in ${(found.ms / 1000).toFixed(1)} s.`;
   showResults($('findings'), found, learner.classes);
   button('export').disabled = false;

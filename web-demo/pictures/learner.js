@@ -24,7 +24,7 @@ export class Learner {
   /**
    * From the backbone each time, so nothing is left of a picture that is in the album no more; of those that were
    * learned before, it need not be run again.
-   * @param {Album} album @param {(done: number, of: number) => void} onProgress @returns {Promise<Lesson>}
+   * @param {Album} album @param {(progress: number) => void} onProgress from 0 to 1 @returns {Promise<Lesson>}
    */
   async learn(album, onProgress) {
     const { learned, tested } = album.split();
@@ -37,7 +37,7 @@ export class Learner {
       classes: classes.map(({ name }) => name),
       head: { at: 'features' },
       cacheFeatures: store ? { store } : true,
-      onProgress: ({ done, of }) => onProgress(done, of),
+      onProgress: ({ progress }) => onProgress(progress),
     });
     const ms = performance.now() - begun;
     const before = this.#session;

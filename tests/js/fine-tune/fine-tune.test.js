@@ -42,7 +42,7 @@ test('twenty examples a class of five that the network never saw', async () => {
   assert.deepEqual(report.examples, { trained: 80, heldOut: 20 });
   assert.ok(report.after.heldOut.loss <= report.before.heldOut.loss);
   assert.ok(report.phases[0].history.features, 'the layers below were computed once');
-  assert.deepEqual([...new Set(told.map(({ phase }) => phase))], ['features', 'head']);
+  assert.deepEqual([...new Set(told.map(({ phase }) => phase))], ['features', 'head', 'done']);
   const computed = told.filter(({ phase }) => phase === 'features').at(-1);
   assert.deepEqual([computed.done, computed.of], [100, 100], 'each once, those held out too');
   const { labels } = await session.predict(pick('test', NEW, 1).inputs, { labels: true });

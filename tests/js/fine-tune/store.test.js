@@ -85,7 +85,7 @@ test('a call that is finished gives its session and report again, without traini
   const phases = [];
   const onProgress = ({ phase }) => phases.push(phase);
   const again = await fineTune(taught, data, { ...asked, onProgress });
-  assert.deepEqual(phases, []);
+  assert.deepEqual(phases, ['done']);
   assert.deepEqual(again.report, JSON.parse(JSON.stringify(first.report)));
   assert.deepEqual(await again.session.saveCheckpoint(), await first.session.saveCheckpoint());
   for (const { session, artifacts } of [first, again]) {
@@ -97,7 +97,7 @@ test('a call that is finished gives its session and report again, without traini
   assert.deepEqual(await weightsOf(again), await weightsOf(first));
   for (const more of [{ accept: { lossRise: 1 } }, { unknown: undefined }, { seed: 1 }]) {
     await fineTune(taught, data, { ...asked, ...more, onProgress });
-    assert.ok(phases.length, 'another call trains');
+    assert.ok(phases.includes('head'), 'another call trains');
     phases.length = 0;
   }
 });
