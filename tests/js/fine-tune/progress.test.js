@@ -16,7 +16,7 @@ const data = { inputs, labels: Array.from(labels.labels.data, (label) => names[N
 const folder = mkdtempSync(join(tmpdir(), 'trainlet-progress-'));
 after(() => rmSync(folder, { recursive: true }));
 
-/** What a call tells, in order. @param {object} options @param {any} [model] */
+/** Collects the events of a call, in order. @param {object} options @param {any} [model] */
 async function toldBy(options, model = mlp) {
   const events = [];
   const onProgress = (event) => events.push(event);
