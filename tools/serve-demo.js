@@ -1,6 +1,6 @@
 /**
- * A small static server of the web demo, on this machine only: the demo at /, the package at /js/, MNIST's files at
- * /mnist/, and of installed packages the one that the demo imports; by brotli where the browser takes it.
+ * A small static server of the web demo, on this machine only: the demo at /, the package at /js/ and /models/, MNIST's
+ * files at /mnist/, and of installed packages the one that the demo imports; by brotli where the browser takes it.
  */
 
 import { createReadStream } from 'node:fs';
@@ -42,7 +42,7 @@ const ISOLATION = { 'cross-origin-opener-policy': 'same-origin', 'cross-origin-e
 /** The folder of a path and what is asked of it. @param {string} pathname */
 function route(pathname) {
   const [, first, ...rest] = pathname.split('/');
-  if (first === 'js') return { folder: path.join(ROOT, 'js'), file: rest.join('/') };
+  if (first === 'js' || first === 'models') return { folder: path.join(ROOT, first), file: rest.join('/') };
   if (path.posix.dirname(pathname) === TOKENIZERS)
     return { folder: path.join(ROOT, TOKENIZERS), file: path.basename(pathname) };
   if (first === 'mnist') return { folder: mnistFolder(), file: rest.join('/') };

@@ -26,7 +26,7 @@ if (!globalThis.gc) {
 const [DRAWS, BATCH, EPOCHS, RATE, SMOOTHING] = [8, 16, 60, 1e-3, 0.1];
 const engine = { worker: false, threads: 1 };
 const HEAD = { at: 'features' };
-const model = new Uint8Array(readFileSync(new URL('../../web-demo/pictures/backbone.onnx', import.meta.url)));
+const model = new Uint8Array(readFileSync(new URL('../../models/pictures.onnx', import.meta.url)));
 
 /** The network with its weights, which the file has as float16, each cast by a node of its own. */
 async function graphOf() {

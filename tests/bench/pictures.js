@@ -64,7 +64,7 @@ async function row(name, model, options, draws) {
 
 console.log('| | class means | trained | worst draw | time | of the processor | epochs | an epoch after the first |');
 console.log('|---|---:|---:|---:|---:|---:|---:|---:|');
-const backbone = new Uint8Array(readFileSync(new URL('../../web-demo/pictures/backbone.onnx', import.meta.url)));
+const backbone = new Uint8Array(readFileSync(new URL('../../models/pictures.onnx', import.meta.url)));
 const ours = { input: 'image', side: 96, head: { at: 'features' } };
 const worst = await row('backbone, 96 pixels', backbone, ours, DRAWS);
 await row("MobileNetV2's architecture, 224 pixels", mobileNetV2(8, 224).onnx(), { input: 'input', side: 224 }, 1);

@@ -37,7 +37,7 @@ async function measure(what, model, { input, side, head }, count, store) {
 
 console.log('| | pictures | computed | for features | all of the call | of the processor |');
 console.log('|---|---:|---:|---:|---:|---:|');
-const backbone = new Uint8Array(readFileSync(new URL('../../web-demo/pictures/backbone.onnx', import.meta.url)));
+const backbone = new Uint8Array(readFileSync(new URL('../../models/pictures.onnx', import.meta.url)));
 for (const [name, model, how] of [
   ['backbone, 96 pixels', backbone, { input: 'image', side: 96, head: { at: 'features' } }],
   ["MobileNetV2's architecture, 224 pixels", mobileNetV2(8, 224).onnx(), { input: 'input', side: 224 }],

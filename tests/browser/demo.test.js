@@ -214,7 +214,7 @@ test('flight mode: all of it works without a server', { timeout: 180_000 }, asyn
     await v.page.waitForFunction(() => document.querySelector('#flight').textContent === 'Ready.', null, {
       timeout: 60_000,
     });
-    const keepsPictures = async () => Boolean(await caches.match(new URL('/pictures/backbone.onnx', location.href)));
+    const keepsPictures = async () => Boolean(await caches.match(new URL('/models/pictures.onnx', location.href)));
     assert.equal(await v.page.evaluate(keepsPictures), false, 'another page is kept once it is opened');
     await v.page.click('nav a[href="./pictures/"]');
     await v.page.waitForURL('**/pictures/');

@@ -1,6 +1,7 @@
 // Learns the album with fineTune on the backbone, and reads pictures.
 
 import { fineTune } from '../../js/index.js';
+import { pictures } from '../../models/index.js';
 import { batchOf } from './picture.js';
 
 /** @import { Album, Kept } from './album.js' */
@@ -33,7 +34,7 @@ export class Learner {
     const begun = performance.now();
     const data = { inputs: { image: batchOf(learned.map(({ picture }) => picture)) }, labels: learned.map(indexOf) };
     const store = await album.features;
-    const { session } = await fineTune(new URL('backbone.onnx', import.meta.url), data, {
+    const { session } = await fineTune(pictures, data, {
       classes: classes.map(({ name }) => name),
       head: { at: 'features' },
       cacheFeatures: store ? { store } : true,

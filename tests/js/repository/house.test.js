@@ -186,7 +186,7 @@ test('a drawing in a comment is not torn: no sentence follows it on the next lin
 });
 
 /** Folders whose code is held to the rules of layout and of comments. */
-const CODE = ['src', 'js', 'wasm', 'tools', 'web-demo', 'examples', 'tests'];
+const CODE = ['src', 'js', 'models', 'wasm', 'tools', 'web-demo', 'examples', 'tests'];
 
 test('no line of code is longer than 120 columns, but for a word that cannot be broken', async () => {
   const isLong = (/** @type {string} */ line) => line.length > 120 && !/^\W*\S+$/.test(line);

@@ -9,7 +9,7 @@ import { HERE, root } from '../../support/engines.js';
 import { attribute, graphProto, info, modelProto, node, opsetId } from '../../support/onnx-file.js';
 
 const read = (file) => new Uint8Array(readFileSync(join(root, file)));
-const BACKBONE = read('web-demo/pictures/backbone.onnx');
+const BACKBONE = read('models/pictures.onnx');
 const MB = 1 << 20;
 
 const pictures = (count) =>

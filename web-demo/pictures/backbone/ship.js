@@ -1,12 +1,12 @@
-// Writes the backbone as the page loads it, from the last checkpoint of train.js.
+// Writes the backbone as the package ships it, from the last checkpoint of train.js.
 //
-//   node web-demo/pictures/backbone/ship.js     writes web-demo/pictures/backbone.onnx
+//   node web-demo/pictures/backbone/ship.js     writes models/pictures.onnx
 
 import { writeFileSync } from 'node:fs';
 import { toShip } from './network.js';
 import { open } from './train.js';
 
-const TO = new URL('../backbone.onnx', import.meta.url);
+const TO = new URL('../../../models/pictures.onnx', import.meta.url);
 
 const { session, step, glyphs } = await open();
 const values = new Map();
