@@ -1,7 +1,7 @@
 // The package as npm would get it, installed in a fresh folder.
 
 import { execFile } from 'node:child_process';
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { mkdtemp, rm, stat, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { promisify } from 'node:util';
@@ -21,11 +21,12 @@ export async function pack(folder) {
   return path.join(folder, JSON.parse(stdout)[0].filename);
 }
 
-/** A folder in which the packed package is installed, as a stranger has it. */
+/** A folder in which the packed package is installed, as a stranger has it, and the tarball's bytes. */
 export async function installPacked() {
   const folder = await mkdtemp(path.join(tmpdir(), 'trainlet-packed-'));
   await writeFile(path.join(folder, 'package.json'), '{ "name": "stranger", "private": true, "type": "module" }\n');
   const tarball = await pack(folder);
   await execute('npm', ['install', '--offline', '--omit=optional', ...QUIET, tarball], { cwd: folder });
-  return { folder, remove: () => rm(folder, { recursive: true, maxRetries: 3 }) };
+  const { size } = await stat(tarball);
+  return { folder, bytes: size, remove: () => rm(folder, { recursive: true, maxRetries: 3 }) };
 }

@@ -187,7 +187,7 @@ static void print_page(FILE *page) {
       "# Operators\n\n"
       "`npm run docs:operators` writes this page from the operators and their cases, and a test fails when the page "
       "is\n"
-      "another one. How fast each operator is, beside onnxruntime-web: [operator-speed.md](operator-speed.md).\n\n"
+      "another one. How fast each operator is, beside onnxruntime-web: `docs/measured/operator-speed.md`.\n\n"
       "- *opsets*: each version at which the operator's meaning changed, as far as the engine computes it. A model of\n"
       "  any opset in between is read as the version before.\n"
       "- *types of inputs*: by the number of the input, as far as a case has it, the types that the operator accepts.\n"

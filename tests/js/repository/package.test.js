@@ -8,6 +8,7 @@ import path from 'node:path';
 import { after, before, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
+import { gzipSync } from 'node:zlib';
 import { installPacked } from '../../packed.js';
 
 const MODEL = fileURLToPath(new URL('../../golden/data/mlp_small.onnx', import.meta.url));
@@ -25,12 +26,18 @@ after(() => stranger?.remove());
 /** @param {string[]} args */
 const trainlet = (...args) => execute('npx', ['--no-install', 'trainlet', ...args], { cwd: stranger.folder });
 
-test('it has dist/, the types, and nothing that reads the repository', async () => {
+test('it has dist/, types, models, the pages for users, and nothing that reads the repository', async () => {
   const files = await readdir(installed, { recursive: true });
-  const odd = files.filter(
-    (file) => !/^(dist|js|js\/types)$|^dist\/|^js\/types\b|^(package\.json|README\.md|LICENSE)$/.test(file),
+  const expected = [
+    /^(dist|models)\b|^js(\/types\b.*)?$/,
+    /^docs$|^docs\/(demo\.webp|guides\b.*|measured(\/(benchmarks|models|operators)\.md)?)$/,
+    /^schema(\/(VERSIONS\.md|checkpoint\.proto))?$/,
+    /^(package\.json|README\.md|LICENSE|CHANGELOG\.md|SECURITY\.md|THIRD-PARTY-NOTICES\.md)$/,
+  ];
+  assert.deepEqual(
+    files.filter((file) => !expected.some((pattern) => pattern.test(file))),
+    [],
   );
-  assert.deepEqual(odd, []);
   assert.deepEqual(
     files.filter((file) => /start\.js|serve-demo/.test(file)),
     [],
@@ -46,6 +53,32 @@ test('every path of package.json is there, and a map beside each script that is 
   for (const file of await readdir(path.join(installed, 'dist')))
     if (file.endsWith('.js') && !['cli.js', 'node-layers.js', 'node.js', 'worker-augment.js'].includes(file))
       assert.ok(existsSync(path.join(installed, `dist/${file}.map`)), file);
+});
+
+/** The most that all but the wasm files may take of a download; sizes.test.js weighs these. */
+const REST_MOST = 2.2e6;
+
+test('the tarball is no larger than it was meant to be', async (t) => {
+  const files = await readdir(installed, { recursive: true, withFileTypes: true });
+  const rest = files.filter((file) => file.isFile() && !file.name.endsWith('.wasm'));
+  const parts = rest.map((file) => gzipSync(readFileSync(path.join(file.parentPath ?? file.path, file.name))).length);
+  const sum = parts.reduce((a, b) => a + b, 0);
+  t.diagnostic(`the tarball has ${stranger.bytes} bytes, without the wasm files ${sum}`);
+  assert.ok(sum > 1e6 && sum <= REST_MOST, `${sum} bytes without the wasm files; at most ${REST_MOST}`);
+});
+
+test('no relative link of a page in it is dead', async () => {
+  const pages = (await readdir(installed, { recursive: true })).filter((file) => file.endsWith('.md'));
+  const links = pages.flatMap((page) => {
+    const text = readFileSync(path.join(installed, page), 'utf8').replaceAll(/^```.*?^```/gms, '');
+    const targets = [...text.matchAll(/\]\(([^)\s]+)\)/g)].map(([, target]) => target.replace(/#.*/, ''));
+    return targets.filter((target) => target && !/^\w+:/.test(target)).map((target) => ({ page, target }));
+  });
+  assert.ok(pages.length > 20 && links.length > 60, `${links.length} links in ${pages.length} pages`);
+  assert.deepEqual(
+    links.filter(({ page, target }) => !existsSync(path.join(installed, path.dirname(page), target))),
+    [],
+  );
 });
 
 test('the command line runs', async () => {
@@ -83,6 +116,18 @@ for (const options of ['{}', '{ worker: false, threads: 1 }'])
       [`completed ${options === '{}' ? 1 : 2} true false TrainingSession invalid-feed\n`, ''],
     );
   });
+
+test('the network of trainlet/models is in it, and its URL is loaded by whoever asks', async () => {
+  const code = `
+import { parametersOf } from 'trainlet';
+import { pictures } from 'trainlet/models';
+console.log((await parametersOf(pictures)).length > 20, import.meta.resolve('trainlet/models/pictures.onnx') === \
+pictures.href);
+`;
+  await writeFile(path.join(stranger.folder, 'models.mjs'), code);
+  const { stdout, stderr } = await execute('node', ['models.mjs'], { cwd: stranger.folder });
+  assert.deepEqual([stdout, stderr], ['true true\n', '']);
+});
 
 test('trainlet/layers is in it, with the same class of errors', async () => {
   const code = `
