@@ -17,12 +17,14 @@ const TYPES = {
 const ISOLATION = { 'cross-origin-opener-policy': 'same-origin', 'cross-origin-embedder-policy': 'require-corp' };
 
 /**
- * `script`: a module that the page of each folder runs. `talk(request, response)` answers what is asked below /talk/.
+ * `script`: a module that the page of each folder runs; `imports`: its import map. `talk(request, response)`
+ * answers what is asked below /talk/.
  * `kept`: browsers may keep pages, as they are, for who goes back. `files`: names of what was loaded.
  */
-export async function openRepository({ script = '', talk, kept = false } = {}) {
+export async function openRepository({ script = '', imports = {}, talk, kept = false } = {}) {
   const head = '<meta charset="utf-8"><title>Trainlet</title><link rel="icon" href="data:,">';
-  const page = `<!doctype html>${head}<script type="module">${script}</script>`;
+  const map = `<script type="importmap">${JSON.stringify({ imports })}</script>`;
+  const page = `<!doctype html>${head}${map}<script type="module">${script}</script>`;
   const files = [];
   const server = createServer((request, response) => {
     const [, kind, ...rest] = decodeURIComponent(new URL(request.url, 'http://localhost').pathname).split('/');
