@@ -1,0 +1,153 @@
+// npm run site: the site as a folder for any static host, build/site: the guides, what was measured, the reference made
+// from js/types, and the demos at demo/. Its own packages are those of docs/package.json, installed when first needed.
+//
+//   node tools/site.mjs [--base /trainlet/]
+
+import { execFileSync } from 'node:child_process';
+import { cpSync, existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { dirname, join, posix, relative } from 'node:path';
+import { parseArgs } from 'node:util';
+import { ENGINES, Failure, root, runMain, say } from './programs.mjs';
+
+const HELP = `npm run site -- [--base /PATH/]    writes build/site, a folder for any static host
+
+  --base /PATH/    the path under which it will stand; default /, the root of its host`;
+const docs = join(root, 'docs');
+const source = join(docs, '.vitepress/pages');
+const site = join(root, 'build/site');
+const FOLDERS = ['guides', 'measured', 'internals'];
+/** Pages that stand elsewhere in the repository, by their address in the site. */
+const PAGES = {
+  'internals/contributing.md': 'CONTRIBUTING.md',
+  'internals/operators.md': 'src/ops/README.md',
+  'internals/wasm.md': 'wasm/README.md',
+  'internals/formats.md': 'schema/VERSIONS.md',
+  'guides/security.md': 'SECURITY.md',
+  'guides/changes.md': 'CHANGELOG.md',
+  'guides/pictures-model.md': 'web-demo/pictures/backbone/README.md',
+  'guides/writer-model.md': 'web-demo/writer/base/README.md',
+  'guides/start.md': 'README.md',
+  'index.md': 'docs/index.md',
+};
+/** TypeDoc writes these as tables, a line each. */
+const TABLES = ['interfaceProperties', 'typeAliasProperties', 'propertyMembers', 'parameters', 'enumMembers'];
+const LINK = /(\]\()([^)\s#]+)(#[^)\s]*)?\)/g;
+
+/** Installs what docs/package.json names, where it is not there at its version. */
+function install() {
+  const { dependencies } = JSON.parse(readFileSync(join(docs, 'package.json'), 'utf8'));
+  const isThere = ([name, version]) => {
+    const file = join(docs, 'node_modules', name, 'package.json');
+    return existsSync(file) && JSON.parse(readFileSync(file, 'utf8')).version === version;
+  };
+  if (Object.entries(dependencies).every(isThere)) return;
+  say('Installing VitePress and TypeDoc into docs/node_modules …');
+  run('npm', ['install', '--ignore-scripts', '--no-package-lock', '--no-audit', '--no-fund']);
+}
+
+/** Runs a program in docs/ to its end; what it prints is told when it fails. */
+function run(program, args, env = {}) {
+  try {
+    execFileSync(program, args, { cwd: docs, encoding: 'utf8', stdio: 'pipe', env: { ...process.env, ...env } });
+  } catch (error) {
+    throw new Failure(`${program} ${args[0]} failed:\n${error.stdout}${error.stderr}`);
+  }
+}
+
+/** All pages: the address in the site by the path in the repository. */
+function pages() {
+  const own = FOLDERS.flatMap((folder) =>
+    readdirSync(join(docs, folder))
+      .filter((file) => file.endsWith('.md'))
+      .map((file) => [`docs/${folder}/${file}`, `${folder}/${file}`]),
+  );
+  return new Map([...own, ...Object.entries(PAGES).map(([address, file]) => [file, address])]);
+}
+
+/**
+ * The text with its links as the site has them: to a page, or to a copy of a file of the repository; a link to a folder
+ * becomes its name.
+ */
+function relink(text, file, all) {
+  const at = all.get(file);
+  return text.replace(LINK, (whole, open, target, anchor = '') => {
+    if (/^[a-z]+:/.test(target)) return whole;
+    const path = posix.normalize(posix.join(posix.dirname(file), target));
+    const address = all.get(path) ?? copied(path);
+    const link = posix.relative(posix.dirname(at), address);
+    return `${open}${link.startsWith('.') ? link : `./${link}`}${anchor})`;
+  });
+}
+
+/** Copies a file that a page links to. */
+function copied(path) {
+  const address = `source/${path.replace(/\/$/, '')}`;
+  const from = join(root, path);
+  if (!existsSync(from)) throw new Failure(`a page links to ${path}, which is not there`);
+  const isFolder = !/\.[a-z]+$/.test(path);
+  const to = join(source, 'public', address);
+  mkdirSync(dirname(to), { recursive: true });
+  if (!isFolder) cpSync(from, to);
+  return isFolder ? 'internals/map.md' : address;
+}
+
+function writePages() {
+  const all = pages();
+  for (const [file, address] of all) {
+    const to = join(source, address);
+    mkdirSync(dirname(to), { recursive: true });
+    writeFileSync(to, relink(readFileSync(join(root, file), 'utf8'), file, all));
+  }
+}
+
+/** A page for each file of js/types, with every exported name. */
+function writeReference() {
+  const files = ['js/types', 'js/types/layers'].flatMap((folder) =>
+    readdirSync(join(root, folder))
+      .filter((file) => file.endsWith('.d.ts'))
+      .map((file) => join(root, folder, file)),
+  );
+  const options = {
+    entryPoints: files,
+    tsconfig: join(root, 'tsconfig.json'),
+    plugin: ['typedoc-plugin-markdown'],
+    out: join(source, 'reference'),
+    router: 'module',
+    readme: 'none',
+    entryFileName: 'index',
+    disableSources: true,
+    skipErrorChecking: true,
+    hideBreadcrumbs: true,
+    hidePageHeader: true,
+    tableColumnSettings: { hideModifiers: true },
+    ...Object.fromEntries(TABLES.map((kind) => [`${kind}Format`, 'table'])),
+  };
+  writeFileSync(join(source, 'typedoc.json'), JSON.stringify(options));
+  run('node_modules/.bin/typedoc', ['--options', join(source, 'typedoc.json')]);
+}
+
+/** The demos with the package that they import, as the server of `npm start` serves them. */
+function copyDemos() {
+  cpSync(join(root, 'web-demo'), join(site, 'demo'), { recursive: true });
+  cpSync(join(root, 'js'), join(site, 'js'), {
+    recursive: true,
+    filter: (file) => !/\/(cli|types)(\/|$)|\.d\.ts$/.test(relative(root, file)),
+  });
+  for (const name of ENGINES)
+    if (!existsSync(join(site, 'js/engine', name))) throw new Failure(`there is no ${name}: npm run build`);
+}
+
+runMain(async () => {
+  const { values } = parseArgs({ options: { base: { type: 'string', default: '/' }, help: { type: 'boolean' } } });
+  if (values.help) return console.log(HELP);
+  install();
+  rmSync(source, { recursive: true, force: true });
+  rmSync(site, { recursive: true, force: true });
+  mkdirSync(source, { recursive: true });
+  writePages();
+  cpSync(join(root, 'web-demo/icon.svg'), join(source, 'public/icon.svg'));
+  writeReference();
+  run('node_modules/.bin/vitepress', ['build', '.'], { SITE_BASE: values.base });
+  copyDemos();
+  say(`The site is in ${relative(root, site)}.`);
+});
