@@ -33,9 +33,15 @@ class TrainingDoor {
     checkEngineOptions('TrainingSession.create', options, PART_NAMES, [...ORT_OPTIONS, 'bounds']);
     const methods = early(() => import('./training.js'));
     if (options.bounds !== undefined) (await lazy(() => import('./bounds.js'))).checkBounds(options.bounds);
-    const { externalData } = options;
-    return await open(sources, options, async (...given) =>
-      (await methods).createTraining(...given, { sources, externalData }),
+    /** @type {any} */
+    const made = { sources, externalData: options.externalData };
+    return await open(
+      sources,
+      options,
+      async (...given) => (await methods).createTraining(...given, made),
+      async (files) => {
+        made.sums = (await methods).sumsOf(files);
+      },
     );
   }
 

@@ -88,8 +88,9 @@ export const names = (values = []) => Object.freeze(values.map(({ name }) => nam
  * @param {PartSource[]} sources
  * @param {TrainingSessionOptions} options
  * @param {(client: Client, loaded: Protocol['load']['out']) => T | Promise<T>} make
+ * @param {(files: Awaited<ReturnType<typeof readParts>>) => Promise<void>} [look] at the files, before the engine has them
  */
-export async function open(sources, options, make) {
+export async function open(sources, options, make, look) {
   const { maxMemoryBytes = 0, maxWork, passes, bounds } = options;
   const constants = packConstants(options);
   const settings = { maxMemoryBytes, maxWork, passes: passes === 'none' ? [] : passes, bounds, constants };
@@ -98,6 +99,7 @@ export async function open(sources, options, make) {
   reading.catch(() => {}); // told below, unless the engine's own trouble comes first
   return await withClient(options, async (client) => {
     const { parts, external } = await reading;
+    await look?.({ parts, external });
     const loaded = await client.ask(
       'load',
       { parts, external, ...settings },

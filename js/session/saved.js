@@ -3,6 +3,7 @@
 import { checkKeys, checkObject, invalid, nameOf, needObject, sentenceOf, TrainletError } from '../base/errors.js';
 import { concatBytes } from '../base/rows.js';
 import { openBackend, Versions } from '../storage/versions.js';
+import { sumsOf } from './file-sums.js';
 import { MADE, readParts, sourcesOf } from './open.js';
 
 /** @import { ArtifactSources, CheckpointStore, EngineOptions, LoadSessionOptions } from '../types.js' */
@@ -10,7 +11,8 @@ import { MADE, readParts, sourcesOf } from './open.js';
 /** @import { PartSource } from './open.js' */
 /** @import { TrainingSession } from './training.js' */
 /**
- * @typedef {{ sources: PartSource[], externalData?: EngineOptions['externalData'] }} Made what a session was made of
+ * @typedef {{ sources: PartSource[], externalData?: EngineOptions['externalData'], sums?: [file: string, sum: number][] }} Made
+ * what a session was made of, and the sums of these files
  * @typedef {{ format: number, parts: [name: string, bytes: number][], external: [location: string, bytes: number][],
  * preprocessing: string }} Meta the lengths of the files in their order, and JSON
  */
@@ -36,11 +38,14 @@ export async function save(session, checkpoint, name, options) {
   checkKeys('save', options, ['store', 'preprocessing', 'signal']);
   const { store, preprocessing = session.preprocessing, signal } = options;
   const text = jsonOf(preprocessing);
-  const { sources, externalData } = session[MADE];
+  const { sources, externalData, sums } = session[MADE];
   if (!sources.length)
     throw invalid('save: compact was bytes, which a session does not keep: give create its URL or a Blob');
   sources.forEach(needReadable);
   const { parts, external } = await readParts(sources, { externalData, signal });
+  const were = new Map(sums);
+  const changed = sumsOf({ parts, external }).find(([file, sum]) => sum !== (were.get(file) ?? sum));
+  if (changed) throw isAnother(changed[0], sources);
   const bytes = [...parts.map((part) => part.bytes), ...external.map((file) => file.bytes), await checkpoint];
   /** @type {Meta} */
   const meta = {
@@ -58,6 +63,17 @@ export async function save(session, checkpoint, name, options) {
 function needReadable([name, , source]) {
   if (source instanceof Response)
     throw invalid(`save: ${name} was a Response, which can be read once: give create its URL or a Blob`);
+}
+
+/** @param {string} file the engine's name of a part, or a location of external data @param {PartSource[]} sources */
+function isAnother(file, sources) {
+  const [name, , source] = sources.find(([, which]) => which === file) ?? [`externalData['${file}']`];
+  const from = typeof source === 'string' || source instanceof URL ? ` at ${source}` : '';
+  return new TrainletError(
+    'integrity-mismatch',
+    `save: ${name}${from} is another file than the one that the session was made of, so nothing is saved: ` +
+      'its checkpoint does not belong to it',
+  );
 }
 
 /** @param {object} preprocessing */

@@ -5,6 +5,7 @@ import { checkKeys, checkWhole, invalid, nameOf } from '../base/errors.js';
 import { bind } from '../base/feeds.js';
 import { lazy } from '../base/lazy.js';
 import { check, pack, Tensor } from '../base/tensor.js';
+import { sumsOf } from './file-sums.js';
 import { endProfiling, INTERNALS, MADE, names, namesIn } from './open.js';
 import { PropertyBag } from './properties.js';
 import { PREDICT_OPTIONS, runGraph, STEP_OPTIONS, withSignal } from './run.js';
@@ -22,19 +23,21 @@ import { PREDICT_OPTIONS, runGraph, STEP_OPTIONS, withSignal } from './run.js';
 /** @typedef {'exportAdapter' | 'loadAdapter' | 'addAdapter' | 'useAdapter' | 'deleteAdapter'} AdapterMethod */
 /** @import { FitPosition } from '../fit/position.js' */
 
+export { sumsOf };
+
 export const GROUP_KEYS = /** @type {const} */ (['params', 'lrScale', 'weightDecay', 'anchor']);
 
 /**
  * @param {Client} client @param {Protocol['load']['out']} loaded
  * @param {import('./saved.js').Made} made
  */
-export async function createTraining(client, loaded, { sources, externalData }) {
+export async function createTraining(client, loaded, { sources, ...made }) {
   const outside = loaded.info.outside ? await lazy(() => import('./external-loss.js')) : undefined;
   const module = loaded.fit ? await lazy(() => import('../fit/position.js')) : undefined;
   const adapter = loaded.info.adapters ? await lazy(() => import('../adapters/adapter.js')) : undefined;
   const position = module && new module.FitPosition(loaded.fit);
   const session = new TrainingSession(client, loaded, outside, position, adapter?.lending);
-  session[MADE] = { sources: sources.filter(isHeld), externalData };
+  session[MADE] = { ...made, sources: sources.filter(isHeld) };
   return session;
 }
 

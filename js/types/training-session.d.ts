@@ -374,8 +374,9 @@ export class TrainingSession {
   /**
    * Saves the session as it is at the call: its models, a checkpoint and `preprocessing` as one version, which a kill
    * leaves whole or out. Resolves with the version. It reads the models anew, from the bytes, URLs or Blobs that
-   * `create` was given. Errors: `invalid-argument` (a model that was a Response, or a compact file's bytes), those of
-   * `saveCheckpoint` and of the store.
+   * `create` was given. Errors: `integrity-mismatch` (a model has changed since `create`, as one on a server),
+   * `invalid-argument` (a model that was a Response, or a compact file's bytes), those of `saveCheckpoint` and of the
+   * store.
    */
   save(name: string, options?: SaveSessionOptions): Promise<number>;
   /** The preprocessing that the session was saved or loaded with; `{}` if there is none. */

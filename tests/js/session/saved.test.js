@@ -1,11 +1,14 @@
 /** A session saved in one call and loaded in another: models, checkpoint, class names and preprocessing together. */
 
 import assert from 'node:assert/strict';
+import { once } from 'node:events';
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { createServer } from 'node:http';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
 import { CheckpointStore, compactArtifacts, generateArtifacts, Tensor, TrainingSession } from '../../../js/index.js';
+import { sumOf } from '../../../js/session/file-sums.js';
 import { HERE, root } from '../../support/engines.js';
 
 const MLP = readFileSync(join(root, 'tests/golden/data/mlp_small.onnx'));
@@ -31,6 +34,8 @@ const refused = (work, code, text) =>
     assert.match(error.message, text);
     return true;
   });
+
+const flipped = (bytes, at) => bytes.map((byte, i) => (i === at ? byte ^ 1 : byte));
 
 let folder, artifacts, store;
 before(async () => {
@@ -197,4 +202,62 @@ test('the usual store is the folder sessions', async () => {
   } finally {
     process.chdir(before);
   }
+});
+
+test('a model that has changed since create is not put beside the checkpoint of the old one', async () => {
+  const served = { ...artifacts };
+  const server = createServer((request, response) => response.end(served[request.url.slice(1)])).listen(0);
+  await once(server, 'listening');
+  const at = (name) => `http://localhost:${server.address().port}/${name}`;
+  const { checkpointState, optimizerModel } = artifacts;
+  const sources = { trainModel: at('trainModel'), evalModel: at('evalModel'), optimizerModel, checkpointState };
+  const session = await create(sources);
+  assert.equal(await session.save('served', { store }), 1);
+  const other = await generateArtifacts(MLP, { ...HERE, loss: 'cross-entropy', head: { classes: CLASSES } });
+  const changes = {
+    'the last byte is another': flipped(artifacts.evalModel, artifacts.evalModel.length - 1),
+    'a bit in its middle is another': flipped(artifacts.evalModel, artifacts.evalModel.length >> 1),
+    'every sign is another': artifacts.evalModel.map((byte, i) => (i % 4 === 3 ? byte ^ 128 : byte)),
+    'it is longer': Uint8Array.of(...artifacts.evalModel, 0),
+    'another export': other.trainModel,
+  };
+  for (const [title, bytes] of Object.entries(changes)) {
+    served.evalModel = bytes;
+    const text = /^save: evalModel at http:\S+evalModel is another file than the one that the session was made of/;
+    await refused(session.save('served', { store }), 'integrity-mismatch', text);
+    assert.equal((await store.versions('served')).length, 1, title);
+  }
+  served.evalModel = artifacts.evalModel;
+  assert.equal(await session.save('served', { store }), 2);
+  await session.release();
+  server.close();
+});
+
+test('bytes that the caller has changed since create are found, too', async () => {
+  const mine = { ...artifacts, trainModel: artifacts.trainModel.slice() };
+  const session = await create(mine);
+  mine.trainModel[mine.trainModel.length - 1] ^= 1;
+  const text = /^save: trainModel is another file than the one that the session was made of, so nothing is saved/;
+  await refused(session.save('mine', { store }), 'integrity-mismatch', text);
+  await session.release();
+  const externalData = { 'beside.data': new Uint8Array([7, 8, 9]) };
+  const beside = await TrainingSession.create(artifacts, { ...HERE, externalData });
+  externalData['beside.data'][2] = 8;
+  await refused(
+    beside.save('mine', { store }),
+    'integrity-mismatch',
+    /^save: externalData\['beside.data'\] is another/,
+  );
+  await beside.release();
+});
+
+test('sums of files see each byte, and of long ones what is another throughout', () => {
+  const bytes = Uint8Array.from({ length: 1003 }, (_, i) => (i * 31) & 255);
+  const sums = new Set([sumOf(bytes)]);
+  for (let i = 0; i < bytes.length; i++) sums.add(sumOf(flipped(bytes, i)));
+  assert.equal(sums.size, bytes.length + 1);
+  const long = new Uint8Array(2 ** 26);
+  const before = sumOf(long);
+  for (let i = 0; i < long.length; i += 4) long[i] = 1; // the lowest byte of each float
+  assert.notEqual(sumOf(long), before);
 });
