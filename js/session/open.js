@@ -88,7 +88,7 @@ export const names = (values = []) => Object.freeze(values.map(({ name }) => nam
  * @param {PartSource[]} sources
  * @param {TrainingSessionOptions} options
  * @param {(client: Client, loaded: Protocol['load']['out']) => T | Promise<T>} make
- * @param {(files: Awaited<ReturnType<typeof readParts>>) => Promise<void>} [look] at the files, before the engine has them
+ * @param {(files: Awaited<ReturnType<typeof readParts>>) => Promise<void>} [look] before the engine has them
  */
 export async function open(sources, options, make, look) {
   const { maxMemoryBytes = 0, maxWork, passes, bounds } = options;

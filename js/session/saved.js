@@ -11,8 +11,12 @@ import { MADE, readParts, sourcesOf } from './open.js';
 /** @import { PartSource } from './open.js' */
 /** @import { TrainingSession } from './training.js' */
 /**
- * @typedef {{ sources: PartSource[], externalData?: EngineOptions['externalData'], sums?: [file: string, sum: number][] }} Made
- * what a session was made of, and the sums of these files
+ * @typedef {object} Made what a session was made of
+ * @property {PartSource[]} sources
+ * @property {EngineOptions['externalData']} [externalData]
+ * @property {[file: string, sum: number][]} [sums] of these files
+ */
+/**
  * @typedef {{ format: number, parts: [name: string, bytes: number][], external: [location: string, bytes: number][],
  * preprocessing: string }} Meta the lengths of the files in their order, and JSON
  */

@@ -1,8 +1,10 @@
 // A life in a page, whose address says ?who=…&other=…&round=…, the other one in a tab that it opens; ?person=1 is a
-// person's life. Events are posted one after the other, and what was found waits for the answer.
+// person's life, ?sessions=1 one that saves whole sessions. Events are posted one after the other, and what was found
+// waits for the answer.
 import * as trainlet from '../../js/index.js';
 import { KEEP, live } from './life.js';
 import { livePerson } from './person.js';
+import { liveSession } from './session-life.js';
 
 const query = new URLSearchParams(location.search);
 const other = query.get('other');
@@ -23,7 +25,13 @@ try {
     const samples = await trainlet.SampleStore.open({ name: 'crash' });
     await livePerson(trainlet, { model, samples, checkpoints: store, tell });
   }
-  await live(trainlet, { who: Number(query.get('who')), recipe, model, store, tell });
+  await (query.get('sessions') ? liveSession : live)(trainlet, {
+    who: Number(query.get('who')),
+    recipe,
+    model,
+    store,
+    tell,
+  });
 } catch (error) {
   tell({ error: `${error.code ?? error.name}: ${error.message}` });
 }

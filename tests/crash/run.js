@@ -16,6 +16,7 @@ import { startBrowser } from './browsers.js';
 import { Judge, referenceOf } from './judge.js';
 import { KEEP, live, look } from './life.js';
 import { PersonJudge, personReferences } from './person-judge.js';
+import { liveSession, lookAtSessions } from './session-life.js';
 
 const HELP = `npm run crash -- [options]    kills trainings that save after every step, and checks what is left
   --node N       times that a process of Node is killed, one writer (80)
@@ -24,6 +25,7 @@ const HELP = `npm run crash -- [options]    kills trainings that save after ever
   --two N        rounds with two writers under one name: half of them two processes, half two tabs of Chromium (100)
   --person N     rounds in which a person's samples and fineTune are killed: \
 so many in Chromium, so many in Firefox (50)
+  --sessions N   rounds in which session.save is killed: so many in Node, so many in Chromium (40)
   --help
 A round goes on from what the round before left. Each version must have the very bytes \
 that a training without a kill saves at its step,
@@ -41,14 +43,17 @@ const sleep = (ms) =>
     setTimeout(resolve, ms);
   });
 
-/** @param {number} who */
-const trainUnkilled = (who) =>
+/** The place of a step in what `live` and `liveSession` save beside the bytes. @param {any} meta */
+const stepIn = ({ step, session }) => step ?? JSON.parse(session.preprocessing).step;
+
+/** @param {number} who @param {typeof live | typeof liveSession} life */
+const trainUnkilled = (who, life) =>
   referenceOf(async (tell, saved) => {
-    const save = async (_name, bytes, { step }) => {
-      saved(step, createHash('sha256').update(bytes).digest('hex'));
+    const save = async (_name, bytes, meta) => {
+      saved(stepIn(meta), createHash('sha256').update(bytes).digest('hex'));
     };
     const store = { save, load: async () => undefined, versions: async () => [] };
-    await live(trainlet, { who, recipe, model: golden(recipe.model), store, lives: 1, tell });
+    await life(trainlet, { who, recipe, model: golden(recipe.model), store, lives: 1, tell });
   });
 
 /**
@@ -66,18 +71,25 @@ async function within(work, state) {
   return await Promise.race([work, late]).finally(() => clearTimeout(timer));
 }
 
-/** @param {Judge} judge @param {string} directory */
-async function inspectFolder(judge, directory) {
-  judge.inspect((await look(await trainlet.CheckpointStore.open({ directory, keep: KEEP }))).found);
+/** @param {Judge} judge @param {string} directory @param {string} [kind] `sessions`: whole ones are there */
+async function inspectFolder(judge, directory, kind) {
+  const store = await trainlet.CheckpointStore.open({ directory, keep: KEEP });
+  if (kind !== 'sessions') return judge.inspect((await look(store)).found);
+  const { found, session } = await lookAtSessions(trainlet, store);
+  await session?.release();
+  judge.inspect(found);
 }
 
-/** Processes that save into one folder. @param {Judge} judge @param {string} directory @param {number[]} writers */
-async function nodeRound(judge, directory, writers) {
-  await inspectFolder(judge, directory);
+/**
+ * Processes that save into one folder.
+ * @param {Judge} judge @param {string} directory @param {number[]} writers @param {string} kind of what they save
+ */
+async function nodeRound(judge, directory, writers, kind) {
+  await inspectFolder(judge, directory, kind);
   const lives = writers.map((who) => {
     const child = spawn(
       process.execPath,
-      [fileURLToPath(new URL('life-in-node.js', import.meta.url)), directory, String(who)],
+      [fileURLToPath(new URL('life-in-node.js', import.meta.url)), directory, String(who), kind],
       { stdio: ['ignore', 'pipe', 'inherit'] },
     );
     const lines = createInterface({ input: child.stdout });
@@ -128,7 +140,10 @@ async function openPages() {
 }
 
 /** Tabs that save into one database. `writers`: none, to look only. */
-async function browserRound(judge, { kind, pages, round, profile, writers, person = '', toBeKilled = true }) {
+async function browserRound(
+  judge,
+  { kind, pages, round, profile, writers, person = '', sessions = '', toBeKilled = true },
+) {
   const saved = new Set();
   let found = 0,
     open;
@@ -157,7 +172,7 @@ async function browserRound(judge, { kind, pages, round, profile, writers, perso
   const browser = startBrowser(
     kind,
     profile,
-    `${pages.site.url('plain')}?${new URLSearchParams({ who, other, round, person })}`,
+    `${pages.site.url('plain')}?${new URLSearchParams({ who, other, round, person, sessions })}`,
   );
   browser.ended.then(() => fail(new Error(`${kind} ended by itself; ${last}`)));
   try {
@@ -200,10 +215,18 @@ async function repeat(title, appoint, rounds, round, end) {
 
 /** Rounds of each kind; undefined where only help was asked for. */
 function readRounds() {
-  const usual = { node: 80, chromium: 80, firefox: 40, two: 100, person: 50 };
+  const usual = { node: 80, chromium: 80, firefox: 40, two: 100, person: 50, sessions: 40 };
   const text = { type: 'string' };
   const { values } = parseArgs({
-    options: { node: text, chromium: text, firefox: text, two: text, person: text, help: { type: 'boolean' } },
+    options: {
+      node: text,
+      chromium: text,
+      firefox: text,
+      two: text,
+      person: text,
+      sessions: text,
+      help: { type: 'boolean' },
+    },
   });
   if (values.help) return undefined;
   return Object.fromEntries(
@@ -222,20 +245,21 @@ function readRounds() {
  */
 async function runAll(rounds, folder, pages) {
   const references = new Map();
-  if (Object.entries(rounds).some(([name, n]) => n && name !== 'person'))
-    for (const who of WRITERS) references.set(who, await trainUnkilled(who));
-  const inNode = (title, n, writers) => {
+  if (Object.entries(rounds).some(([name, n]) => n && !['person', 'sessions'].includes(name)))
+    for (const who of WRITERS) references.set(who, await trainUnkilled(who, live));
+  const usual = () => new Judge(references);
+  const inNode = (title, n, writers, { appoint = usual, kind = '' } = {}) => {
     const directory = path.join(folder, title);
     return repeat(
       title,
-      () => new Judge(references),
+      appoint,
       n,
-      (judge) => nodeRound(judge, directory, writers),
-      (judge) => inspectFolder(judge, directory),
+      (judge) => nodeRound(judge, directory, writers, kind),
+      (judge) => inspectFolder(judge, directory, kind),
     );
   };
-  const inBrowser = (title, kind, n, writers, { appoint = () => new Judge(references), person } = {}) => {
-    const options = { kind, pages, profile: path.join(folder, title), writers, person };
+  const inBrowser = (title, kind, n, writers, { appoint = usual, person, sessions } = {}) => {
+    const options = { kind, pages, profile: path.join(folder, title), writers, person, sessions };
     const end = (judge) => browserRound(judge, { ...options, writers: [1], round: `${title} end`, toBeKilled: false });
     return repeat(title, appoint, n, (judge, i) => browserRound(judge, { ...options, round: `${title} ${i}` }), end);
   };
@@ -244,6 +268,12 @@ async function runAll(rounds, folder, pages) {
   await inBrowser('Firefox', 'firefox', rounds.firefox, [1]);
   await inNode('Node, two processes', Math.ceil(rounds.two / 2), WRITERS);
   await inBrowser('Chromium, two tabs', 'chromium', Math.floor(rounds.two / 2), WRITERS);
+  if (rounds.sessions) {
+    const unkilled = new Map([[1, await trainUnkilled(1, liveSession)]]);
+    const appoint = () => new Judge(unkilled);
+    await inNode('Node, sessions', rounds.sessions, [1], { appoint, kind: 'sessions' });
+    await inBrowser('Chromium, sessions', 'chromium', rounds.sessions, [1], { appoint, sessions: '1' });
+  }
   if (!rounds.person) return;
   const known = await personReferences(trainlet, golden(recipe.model));
   const whole = { appoint: () => new PersonJudge(known), person: '1' };
