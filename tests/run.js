@@ -37,9 +37,9 @@ const FUZZ_BUILDS = [
   { title: 'fuzz targets of 32 bits, build', command: fuzz('--build', '--m32') },
 ];
 const FUZZ = [
-  { title: 'fuzz targets of 64 bits', command: fuzz('--seconds', '15', '--jobs', '3', '--seed', '1') },
+  { title: 'fuzz targets of 64 bits', command: fuzz('--seconds', '15', '--jobs', '2', '--seed', '1') },
   { title: "tensors of nothing, by clang's sanitizers", command: ['build/fuzz/64/test_empty'] },
-  { title: 'fuzz targets of 32 bits', command: fuzz('--seconds', '5', '--jobs', '3', '--seed', '1', '--m32') },
+  { title: 'fuzz targets of 32 bits', command: fuzz('--seconds', '5', '--jobs', '2', '--seed', '1', '--m32') },
 ];
 
 /** @typedef {{ title: string, command: string[] }} Phase */
@@ -54,7 +54,6 @@ runMain(async () => {
   if (values.help) return void process.stdout.write(HELP);
   if (values.browsers) await testBrowsers();
   else await testAll(values.fuzz);
-  if (values.fuzz) for (const phase of FUZZ) await run(phase);
   report();
 });
 
@@ -75,13 +74,17 @@ async function prepare() {
   }
 }
 
-/** @param {boolean | undefined} isFuzzed */
+/**
+ * Browsers wait often: what only computes takes the rest of the processors, first the C tests and the builds, then,
+ * beside the tests that measure time, the fuzz targets.
+ * @param {boolean | undefined} isFuzzed
+ */
 async function testAll(isFuzzed) {
   await prepare();
   await run({ title: 'JavaScript tests', command: ['npm', 'run', '-s', 'test:js'] });
-  // Browsers wait often: what only computes takes the rest of the processors.
-  const beside = [C_TESTS, ...(isFuzzed ? FUZZ_BUILDS : [])];
-  await Promise.all([testBrowsers(), runBeside(beside)]);
+  const computed = runBeside([C_TESTS, ...(isFuzzed ? FUZZ_BUILDS : [])]);
+  await run(BROWSERS);
+  await Promise.all([run(TIMED), computed.then(() => runBeside(isFuzzed ? FUZZ : []))]);
 }
 
 async function testBrowsers() {

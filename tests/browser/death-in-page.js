@@ -3,11 +3,15 @@
 import * as trainlet from '../../js/index.js';
 import { slowFeeds, slowInput, slowModel } from '../support/slow-models.js';
 
-/** The workers of the page, in the order they were made. @type {Worker[]} */
+/** The workers of the page, in the order they were made. @type {NotedWorker[]} */
 let workers = [];
 class NotedWorker extends Worker {
   constructor(...args) {
     super(...args);
+    /** Resolves once it has answered: from then on a helper is given work. */
+    this.came = new Promise((resolve) => {
+      this.addEventListener('message', resolve, { once: true });
+    });
     workers.push(this);
   }
 }
@@ -52,7 +56,8 @@ export async function ended({ end, ms, threads }) {
     workerUrl: new URL('./mortal-worker.js', import.meta.url),
   });
   await session.predict(slowInput(64));
-  await pause(300); // helpers have come
+  await Promise.all(workers.map(({ came }) => came));
+  await pause(300);
   const stop = new AbortController();
   if (ms < 0) ENDS[end](stop);
   await pause(Math.max(0, -ms));
