@@ -5,7 +5,7 @@
 import assert from 'node:assert/strict';
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { InferenceSession, Tensor } from '../../js/index.js';
-import { THREADED } from '../support/engines.js';
+import { ALONE } from '../support/engines.js';
 
 /** A case's name, and what its files hold; nothing where there is no such file.
  * @typedef {{ name: string, read: (file: string) => Uint8Array | undefined }} OnnxCase
@@ -200,7 +200,7 @@ async function runCase({ read }) {
     atol: 1e-7,
     ...JSON.parse(text(read('data.json') ?? new TextEncoder().encode('{}'))),
   };
-  const session = await InferenceSession.create(model, THREADED);
+  const session = await InferenceSession.create(model, ALONE);
   try {
     for (let set = 0; set === 0 || read(`test_data_set_${set}/output_0.pb`); set++) {
       const wanted = valuesOf(read, `test_data_set_${set}/output`, graph(12));

@@ -7,7 +7,7 @@ import { countRight } from '../../../js/fit/metrics.js';
 import { generateArtifacts, TrainingSession } from '../../../js/index.js';
 import { onnxFile } from '../../support/onnx-file.js';
 import { artifactOptions, batchFeeds, batchUnit } from '../../support/recipe.js';
-import { THREADED } from '../../support/engines.js';
+import { ALONE } from '../../support/engines.js';
 
 const golden = (name) => readFileSync(new URL(`../../golden/data/${name}`, import.meta.url));
 const recipe = JSON.parse(golden('causal.json'));
@@ -15,9 +15,9 @@ const recipe = JSON.parse(golden('causal.json'));
 const LOGITS = '/head/MatMul_output_0';
 
 async function causal(options) {
-  const settings = { ...artifactOptions(recipe), ...options, ...THREADED };
+  const settings = { ...artifactOptions(recipe), ...options, ...ALONE };
   const artifacts = await generateArtifacts(golden('causal.onnx'), settings);
-  return TrainingSession.create(artifacts, THREADED);
+  return TrainingSession.create(artifacts, ALONE);
 }
 const labelsOf = (session) => session.trainingInputs.find(({ name }) => name === 'labels');
 
@@ -45,8 +45,8 @@ async function labelsFor(nodes, loss = 'cross-entropy') {
     outputs: [{ name: 'y', type: 'float32', dims: [2, 'a', 'b'] }],
   });
   const session = await TrainingSession.create(
-    await generateArtifacts(bytes, { loss, batch: 'fixed', ...THREADED }),
-    THREADED,
+    await generateArtifacts(bytes, { loss, batch: 'fixed', ...ALONE }),
+    ALONE,
   );
   const { dims, labels } = labelsOf(session);
   await session.release();

@@ -8,7 +8,7 @@ import { mnistFolder } from '../../../js/cli/arrays.js';
 import { generateArtifacts, InferenceSession, parametersOf, Tensor, TrainingSession } from '../../../js/index.js';
 import { graphProto, info, message, modelProto, node, onnxFile, opsetId, weight } from '../../support/onnx-file.js';
 import { batchUnit } from '../../support/recipe.js';
-import { THREADED } from '../../support/engines.js';
+import { ALONE } from '../../support/engines.js';
 
 const golden = (name) => new Uint8Array(readFileSync(new URL(`../../golden/data/${name}`, import.meta.url)));
 const float = (dims, data) => ({ type: 'float32', dims, data: Float32Array.from(data) });
@@ -37,15 +37,15 @@ function model(lines, weights, inputs, output, opset, kinds) {
 
 const rolesOf = async (bytes) =>
   Object.fromEntries(
-    (await parametersOf(bytes, THREADED)).map(({ name, readers, trainable }) => [
+    (await parametersOf(bytes, ALONE)).map(({ name, readers, trainable }) => [
       name,
       `${readers.map(({ as, op }) => `${as} of ${op}`).join(', ')}${trainable ? '' : ': no'}`,
     ]),
   );
 
 async function open(bytes, options) {
-  const artifacts = await generateArtifacts(bytes, { ...THREADED, batch: 'fixed', ...options });
-  return { ...artifacts, session: await TrainingSession.create(artifacts, THREADED) };
+  const artifacts = await generateArtifacts(bytes, { ...ALONE, batch: 'fixed', ...options });
+  return { ...artifacts, session: await TrainingSession.create(artifacts, ALONE) };
 }
 const trained = (session) => session.parameters.filter(({ trainable }) => trainable).map(({ name }) => name);
 
@@ -224,7 +224,7 @@ test('TorchScript does not note what is a parameter: names and contents decide, 
   assert.deepEqual(await ask('target-mean-std-script-eval'), [[], frozen]);
   for (const sure of ['rope-tables-script-eval', 'masked-weight-script-train', 'blur-kernel-script-train'])
     assert.deepEqual(await ask(sure), [[]], sure);
-  const reasons = (await parametersOf(read('rope-tables-script-eval'), THREADED)).map(({ reason }) => reason);
+  const reasons = (await parametersOf(read('rope-tables-script-eval'), ALONE)).map(({ reason }) => reason);
   assert.ok(reasons.includes('it is a mask, a table of waves or a filter, which no layer learns'), reasons.join());
 });
 
@@ -239,7 +239,7 @@ test('a model of float16 trains float32 masters and is float16 again in the expo
   assert.ok(exported.length < file.length, `${exported.length} of ${file.length} bytes`);
   const again = await open(exported, { loss: 'mse', requiresGrad: ['h.weight'] });
   assert.deepEqual(trained(again.session), ['h.weight']);
-  const [before, after] = await Promise.all([file, exported].map((bytes) => InferenceSession.create(bytes, THREADED)));
+  const [before, after] = await Promise.all([file, exported].map((bytes) => InferenceSession.create(bytes, ALONE)));
   const x0 = new Tensor('int64', BigInt64Array.of(1n, 2n, 3n, 4n, 5n), [1, 5]);
   const [a, b] = [await before.run({ x0 }), await after.run({ x0 })];
   assert.equal(b.y.type, 'float16');
@@ -258,7 +258,7 @@ test('a model of float64 is refused in a sentence that names the type', async ()
 
 test('parametersOf and one option freeze what requires_grad = False froze', async () => {
   const model = golden('cnn_bn.onnx');
-  const frozen = (await parametersOf(model, THREADED)).map(({ name }) => name).filter((name) => !name.startsWith('fc'));
+  const frozen = (await parametersOf(model, ALONE)).map(({ name }) => name).filter((name) => !name.startsWith('fc'));
   const { session } = await open(model, { loss: 'cross-entropy', frozen });
   assert.ok(trained(session).length > 0 && trained(session).every((name) => name.startsWith('fc')));
   await session.release();
@@ -271,7 +271,7 @@ test('operators that others make up say themselves what they read', async () => 
     [value('x', 'float32', 'N', 2, 3, 3)],
     value('y', 'float32', 'N', 3),
   );
-  const parameters = await parametersOf(bytes, THREADED);
+  const parameters = await parametersOf(bytes, ALONE);
   assert.deepEqual(parameters[0], {
     name: 'scale',
     type: 'float32',
@@ -291,10 +291,10 @@ test('operators that others make up say themselves what they read', async () => 
 });
 
 test('parametersOf says why a parameter does not train, and refuses options that it does not know', async () => {
-  const reasons = (await parametersOf(golden('cnn_bn.onnx'), THREADED)).filter(({ reason }) => reason);
+  const reasons = (await parametersOf(golden('cnn_bn.onnx'), ALONE)).filter(({ reason }) => reason);
   assert.deepEqual([...new Set(reasons.map(({ reason }) => reason))], ['it is a running statistic']);
   assert.ok(reasons.every(({ readers }) => readers.every(({ as }) => as === 'statistic')));
-  const causal = await parametersOf(golden('causal.onnx'), THREADED);
+  const causal = await parametersOf(golden('causal.onnx'), ALONE);
   const mask = causal.find(({ name }) => name === 'mask');
   assert.equal(mask.reason, 'it holds values that are infinite or NaN');
   assert.deepEqual(
@@ -302,16 +302,16 @@ test('parametersOf says why a parameter does not train, and refuses options that
     ['wte.weight', 'head.weight'],
     'in the order of their readers',
   );
-  await assert.rejects(parametersOf(golden('causal.onnx'), { ...THREADED, loss: 'mse' }), {
+  await assert.rejects(parametersOf(golden('causal.onnx'), { ...ALONE, loss: 'mse' }), {
     code: 'invalid-argument',
     message: /loss/,
   });
-  await assert.rejects(parametersOf(new Uint8Array(), THREADED), { code: 'invalid-model' });
+  await assert.rejects(parametersOf(new Uint8Array(), ALONE), { code: 'invalid-model' });
 });
 
 test('where no parameter is a weight, the error says how to train one all the same', async () => {
   const bytes = model(['Mul x a → y'], { a: units(1, 3) }, [value('x', 'float32', 2, 3)], value('y', 'float32', 2, 3));
-  await assert.rejects(generateArtifacts(bytes, { ...THREADED, loss: 'mse' }), {
+  await assert.rejects(generateArtifacts(bytes, { ...ALONE, loss: 'mse' }), {
     code: 'invalid-argument',
     message: /^no parameter is left to train: .*; without requiresGrad those train that a layer reads as a weight$/,
   });
@@ -396,7 +396,7 @@ test('an embedding that is the output weight too, and a module called twice, sta
 });
 
 test('untie is refused with a training_info, and what is no flag and no word for batchNorm too', async () => {
-  const ask = (options) => generateArtifacts(golden('training_info/adam.onnx'), { ...THREADED, ...options });
+  const ask = (options) => generateArtifacts(golden('training_info/adam.onnx'), { ...ALONE, ...options });
   await assert.rejects(ask({ untie: true }), {
     code: 'invalid-argument',
     message: /^untie goes with a loss of its own/,
@@ -470,14 +470,14 @@ test('a frozen BatchNormalization keeps its statistics: a head on it is as good 
 });
 
 test('who trains convolutions with a BatchNormalization folded into them is told', async () => {
-  const { warnings } = await generateArtifacts(golden('resnet_folded.onnx'), { ...THREADED, loss: 'cross-entropy' });
+  const { warnings } = await generateArtifacts(golden('resnet_folded.onnx'), { ...ALONE, loss: 'cross-entropy' });
   assert.equal(warnings.length, 1);
   assert.match(
     warnings[0],
     /^the exporter folded BatchNormalization .* 'onnx::Conv_\d+' \(weight of Conv '\S+'\); .*TrainingMode\.TRAINING/,
   );
   const dynamo = await generateArtifacts(golden('conv_dynamo.onnx'), {
-    ...THREADED,
+    ...ALONE,
     batch: 'fixed',
     loss: 'cross-entropy',
   });
@@ -490,7 +490,7 @@ test('who trains convolutions with a BatchNormalization folded into them is told
     ),
   );
 
-  const plain = await generateArtifacts(golden('resnet_training.onnx'), { ...THREADED, loss: 'cross-entropy' });
+  const plain = await generateArtifacts(golden('resnet_training.onnx'), { ...ALONE, loss: 'cross-entropy' });
   assert.deepEqual(plain.warnings, []);
 });
 
@@ -573,7 +573,7 @@ test('a BatchNormalization that was folded into a Gemm is told, what the exporte
     }),
     opsetImport: opsetId(17),
   });
-  const { warnings } = await generateArtifacts(bytes, { ...THREADED, batch: 'fixed', loss: 'mse' });
+  const { warnings } = await generateArtifacts(bytes, { ...ALONE, batch: 'fixed', loss: 'mse' });
   assert.equal(warnings.length, 1);
   assert.match(
     warnings[0],

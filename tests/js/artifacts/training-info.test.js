@@ -15,7 +15,7 @@ import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { generateArtifacts, InferenceSession, Tensor, TrainingSession } from '../../../js/index.js';
 import { batchBits, batchFeeds, batchUnit } from '../../support/recipe.js';
-import { THREADED } from '../../support/engines.js';
+import { ALONE } from '../../support/engines.js';
 
 const golden = new URL('../../golden/data/', import.meta.url);
 const folder = new URL('training_info/', golden);
@@ -38,7 +38,7 @@ const feedsAt = (step) => ({
 });
 
 const open = async (model, options = {}) =>
-  await TrainingSession.create(await generateArtifacts(model, { ...THREADED, ...options }), THREADED);
+  await TrainingSession.create(await generateArtifacts(model, { ...ALONE, ...options }), ALONE);
 
 /** The losses of steps `from` to `to`. */
 async function train(session, from, to, feeds = feedsAt) {
@@ -114,7 +114,7 @@ test('what each optimizer of ours exports goes on as it would have', async () =>
       ['fc2.bias'],
       what,
     );
-    const plain = await InferenceSession.create(model, THREADED);
+    const plain = await InferenceSession.create(model, ALONE);
     assert.deepEqual(plain.inputNames, ['input']);
     await Promise.all([first.release(), second.release(), plain.release()]);
   }
@@ -172,13 +172,13 @@ test('an initialization may draw its values, the same in every run', async () =>
 
 for (const { name, model, words } of json('refused.json')) {
   test(`${name} is refused in one sentence`, async () => {
-    await assert.rejects(generateArtifacts(Buffer.from(model, 'base64'), THREADED), (error) => {
+    await assert.rejects(generateArtifacts(Buffer.from(model, 'base64'), ALONE), (error) => {
       assert.ok(['unsupported-op', 'invalid-model'].includes(error.code), error.code);
       assert.match(error.message, new RegExp(words));
       return true;
     });
     const { trainModel } = await generateArtifacts(Buffer.from(model, 'base64'), {
-      ...THREADED,
+      ...ALONE,
       loss: 'cross-entropy',
     });
     assert.ok(trainModel.length > 0); // with a loss of its own the training_info does not matter
@@ -224,9 +224,9 @@ test('what has no training_info, or cannot say its training, is one sentence', a
   const plain = readFileSync(new URL('mlp_small.onnx', golden));
   const refuses = (promise, words) =>
     assert.rejects(promise, (error) => error.code === 'invalid-argument' && words.test(error.message));
-  await refuses(generateArtifacts(plain, THREADED), /holds no training_info, so a loss is needed/);
-  await refuses(generateArtifacts(modelOf('adam'), { ...THREADED, lossInputs: ['scores'] }), /lossInputs/);
-  await refuses(generateArtifacts(modelOf('adam'), { ...THREADED, optimizer: { lr: 0.1 } }), /need its type/);
+  await refuses(generateArtifacts(plain, ALONE), /holds no training_info, so a loss is needed/);
+  await refuses(generateArtifacts(modelOf('adam'), { ...ALONE, lossInputs: ['scores'] }), /lossInputs/);
+  await refuses(generateArtifacts(modelOf('adam'), { ...ALONE, optimizer: { lr: 0.1 } }), /need its type/);
   const clipped = await open(plain, { loss: 'cross-entropy', optimizer: { type: 'sgd', clipGradNorm: 1 } });
   await refuses(clipped.exportModel({ trainingInfo: true }), /clipped/);
   await clipped.release();
@@ -241,7 +241,7 @@ ort.env.wasm.numThreads = 1;
 test('ONNX Runtime trains the artifacts of a training_info, its state included', async () => {
   const first = await open(modelOf('adam'));
   await train(first, 0, 5);
-  const { warnings, ...artifacts } = await generateArtifacts(await first.exportModel({ trainingInfo: true }), THREADED);
+  const { warnings, ...artifacts } = await generateArtifacts(await first.exportModel({ trainingInfo: true }), ALONE);
   assert.deepEqual(warnings, []);
   const theirs = await ort.TrainingSession.create(artifacts, { executionProviders: ['wasm'] });
   const losses = [];
@@ -253,7 +253,7 @@ test('ONNX Runtime trains the artifacts of a training_info, its state included',
     await theirs.runOptimizerStep();
     await theirs.lazyResetGrad();
   }
-  const ours = await TrainingSession.create(artifacts, THREADED);
+  const ours = await TrainingSession.create(artifacts, ALONE);
   await ours.setLearningRate(0.001); // onnxruntime-web knows no other
   assertClose(losses, await train(ours, 5, 10), 1e-5, 'loss');
   await Promise.all([first.release(), ours.release(), theirs.release()]);
@@ -346,7 +346,7 @@ test('an exported PyTorchAdam is the same here, in ONNX Runtime by its function,
   });
   const model = stepModel(await session.exportModel({ trainingInfo: true }));
   const [here, there] = [
-    await InferenceSession.create(model, THREADED),
+    await InferenceSession.create(model, ALONE),
     await ort.InferenceSession.create(model, { executionProviders: ['wasm'] }),
   ];
   const feedsOf = (Tensor) =>
@@ -372,7 +372,7 @@ test('a random operator draws anew in every run', async () => {
   const graph = [field(1, [field(2, 'y'), field(4, 'RandomNormal'), shape]), field(2, 'draw'), output];
   const session = await InferenceSession.create(
     Buffer.concat([whole(1, 8), field(8, [whole(2, 17)]), field(7, graph)]),
-    THREADED,
+    ALONE,
   );
   const draw = async () => [...(await session.run({})).y.data];
   const [first, second] = [await draw(), await draw()];
@@ -389,7 +389,7 @@ const tensorOf = ({ type, data, dims }) =>
 
 for (const { name, model, inputs, outputs } of json('onnx-cases.json')) {
   test(`ONNX's ${name}`, async () => {
-    const session = await InferenceSession.create(Buffer.from(model, 'base64'), THREADED);
+    const session = await InferenceSession.create(Buffer.from(model, 'base64'), ALONE);
     assert.deepEqual(session.inputNames.length, inputs.length);
     const results = await session.run(
       Object.fromEntries(session.inputNames.map((input, i) => [input, tensorOf(inputs[i])])),

@@ -5,7 +5,7 @@ import { test } from 'node:test';
 import ort from 'onnxruntime-web-1.30';
 import { generateArtifacts, InferenceSession, Tensor, TrainingSession } from '../../../js/index.js';
 import * as layers from '../../../js/layers/index.js';
-import { THREADED } from '../../support/engines.js';
+import { ALONE } from '../../support/engines.js';
 import { feedsOf, floatsOf, golden, networkOf, numbersOf } from '../../support/layers.js';
 
 ort.env.wasm.numThreads = 1;
@@ -27,7 +27,7 @@ async function parametersOf(session) {
 
 /** @param {Uint8Array} network */
 const artifactsOf = (network) =>
-  generateArtifacts(network, { loss: 'mse', optimizer: { type: 'sgd', lr: 1 }, ...THREADED });
+  generateArtifacts(network, { loss: 'mse', optimizer: { type: 'sgd', lr: 1 }, ...ALONE });
 
 /** A session whose weights are those before the changes of one step. @param {any} spec */
 async function changedSession(spec) {
@@ -35,14 +35,14 @@ async function changedSession(spec) {
     const changes = floatsOf(weight.change);
     return numbersOf(weight).map((value, i) => value - changes[i]);
   };
-  return await TrainingSession.create(await artifactsOf(await networkOf(spec, weightOf)), THREADED);
+  return await TrainingSession.create(await artifactsOf(await networkOf(spec, weightOf)), ALONE);
 }
 
 for (const [name, spec] of Object.entries(golden.cases)) {
   test(`${name}: outputs, in onnxruntime-web too, shape and parameters`, async () => {
     const network = await networkOf(spec);
     const feeds = feedsOf(spec);
-    const session = await InferenceSession.create(network, THREADED);
+    const session = await InferenceSession.create(network, ALONE);
     const named = (/** @type {any} */ make) =>
       Object.fromEntries(session.inputNames.map((input, i) => [input, make(feeds[i])]));
     const [ours] = Object.values(await session.run(named(({ type, data, dims }) => new Tensor(type, data, dims))));
@@ -72,7 +72,7 @@ test('nearly all cases have changes', () => {
 async function steppedSession(spec) {
   const artifacts = await artifactsOf(await networkOf(spec));
   assert.deepEqual(artifacts.warnings, []);
-  const session = await TrainingSession.create(artifacts, THREADED);
+  const session = await TrainingSession.create(artifacts, ALONE);
   const feeds = feedsOf(spec).map(({ type, data, dims }) => new Tensor(type, data, dims));
   feeds.push(new Tensor('float32', numbersOf(spec.target), spec.target.shape));
   await session.step(Object.fromEntries(session.trainingInputNames.map((input, i) => [input, feeds[i]])));

@@ -5,13 +5,13 @@ import { createHash } from 'node:crypto';
 import { test } from 'node:test';
 import { generateArtifacts, InferenceSession, parametersOf, TrainingSession } from '../../../js/index.js';
 import { conv2d, dense, flatten, gru, input, lstm, sequential } from '../../../js/layers/index.js';
-import { THREADED } from '../../support/engines.js';
+import { ALONE } from '../../support/engines.js';
 import { golden } from '../../support/layers.js';
 
 /** @param {Uint8Array} network @param {string} name @returns {Promise<Float32Array>} */
 async function weightIn(network, name) {
-  const artifacts = await generateArtifacts(network, { loss: 'mse', ...THREADED });
-  const session = await TrainingSession.create(artifacts, THREADED);
+  const artifacts = await generateArtifacts(network, { loss: 'mse', ...ALONE });
+  const session = await TrainingSession.create(artifacts, ALONE);
   const { data } = await session.getParameter(name);
   await session.release();
   return /** @type {Float32Array} */ (data);
@@ -109,7 +109,7 @@ test('numbers are taken as weights, in Keras’ shape', async () => {
     (await parametersOf(network)).map(({ name }) => name),
     ['dense/kernel', 'dense/bias'],
   );
-  const session = await InferenceSession.create(network, THREADED);
+  const session = await InferenceSession.create(network, ALONE);
   await session.release();
 });
 

@@ -5,7 +5,7 @@ import { test } from 'node:test';
 import { Message } from '../../../js/formats/protobuf.js';
 import { generateArtifacts, InferenceSession, parametersOf, Tensor, TrainingSession } from '../../../js/index.js';
 import * as layers from '../../../js/layers/index.js';
-import { THREADED } from '../../support/engines.js';
+import { ALONE } from '../../support/engines.js';
 import { batchUnit } from '../../support/recipe.js';
 
 const { add, concatenate, conv1d, conv2d, dense, dropout, flatten, input, lstm, model, sequential } = layers;
@@ -20,7 +20,7 @@ const tensor = (dims, seed = 1) =>
 
 /** @param {Uint8Array} network @param {Record<string, Tensor>} feeds */
 async function run(network, feeds) {
-  const session = await InferenceSession.create(network, THREADED);
+  const session = await InferenceSession.create(network, ALONE);
   const outputs = await session.run(feeds);
   await session.release();
   return outputs;
@@ -44,7 +44,7 @@ test('the example of the issue runs as written, and learns', async () => {
   const network = await sequential([input([13]), dense(64, { activation: 'relu' }), dense(1)], { seed: 7 });
   const artifacts = await generateArtifacts(network, { loss: 'mse' });
   assert.deepEqual(artifacts.warnings, []);
-  const session = await TrainingSession.create(artifacts, THREADED);
+  const session = await TrainingSession.create(artifacts, ALONE);
   const x = tensor([64, 13]);
   const y = new Tensor(
     'float32',
@@ -98,7 +98,7 @@ test('several inputs and outputs, a layer that is called twice has its weights o
   const [one, other] = [await run(network, { a: x, b: y }), await run(network, { a: y, b: x })];
   assert.deepEqual(one.price.dims, [2, 1]);
   one.sum.data.forEach((value, i) => assert.ok(Math.abs(value - other.sum.data[i]) < 1e-6));
-  const artifacts = await generateArtifacts(network, { loss: 'mse', ...THREADED });
+  const artifacts = await generateArtifacts(network, { loss: 'mse', ...ALONE });
   assert.deepEqual(artifacts.warnings, []);
 });
 
@@ -119,10 +119,7 @@ test('batch and lengths are free', async () => {
 
 test('training drops what dropout says, inference does not', async () => {
   const network = await sequential([input([50]), dropout(0.5), dense(1, { kernelInitializer: 'ones' })]);
-  const session = await TrainingSession.create(
-    await generateArtifacts(network, { loss: 'mse', ...THREADED }),
-    THREADED,
-  );
+  const session = await TrainingSession.create(await generateArtifacts(network, { loss: 'mse', ...ALONE }), ALONE);
   const feeds = { input_layer: new Tensor('float32', new Float32Array(50).fill(1), [1, 50]) };
   assert.equal((await session.predict(feeds)).dense.data[0], 50);
   const target = new Tensor('float32', [50], [1, 1]);

@@ -19,7 +19,7 @@ import {
   opsetId,
 } from '../../support/onnx-file.js';
 import { batchBits, batchUnit } from '../../support/recipe.js';
-import { THREADED } from '../../support/engines.js';
+import { ALONE } from '../../support/engines.js';
 
 const ort = createRequire(import.meta.url)('onnxruntime-web');
 const golden = (name) => readFileSync(new URL(`../../golden/data/${name}`, import.meta.url));
@@ -34,7 +34,7 @@ const labels = {
 };
 
 async function logitsOf(model, fed = feeds) {
-  const session = await InferenceSession.create(model, THREADED);
+  const session = await InferenceSession.create(model, ALONE);
   const { logits } = await session.run(fed);
   await session.release();
   return logits.data;
@@ -73,11 +73,11 @@ test('they train as the same nodes do, and the exported model is one that onnxru
   for (const name of ['functions/called.onnx', 'functions/written_out.onnx']) {
     const session = await TrainingSession.create(
       await generateArtifacts(golden(name), {
-        ...THREADED,
+        ...ALONE,
         loss: 'cross-entropy',
         optimizer: { type: 'sgd', lr: 0.1 },
       }),
-      THREADED,
+      ALONE,
     );
     const losses = [];
     for (let i = 0; i < 6; i++) losses.push((await session.step({ ...feeds, ...labels })).loss);
@@ -211,7 +211,7 @@ const refused = {
 for (const [what, [sentence, bytes]] of Object.entries(refused)) {
   test(`a function ${what} is refused`, async () => {
     await assert.rejects(
-      InferenceSession.create(bytes, THREADED),
+      InferenceSession.create(bytes, ALONE),
       (error) => (error.name === 'TrainletError' && sentence.test(error.message)) || assert.fail(error.message),
     );
   });

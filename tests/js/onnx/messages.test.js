@@ -16,7 +16,7 @@ import {
   tensor,
   weight,
 } from '../../support/onnx-file.js';
-import { THREADED } from '../../support/engines.js';
+import { ALONE } from '../../support/engines.js';
 
 const [FLOAT, INT64] = [1, 7];
 
@@ -106,7 +106,7 @@ const REFUSED = [
 ];
 for (const [name, file, options, said] of REFUSED)
   test(`${name}: the refusal says operator and module`, async () => {
-    await assert.rejects(generateArtifacts(file, { ...THREADED, ...options }), ({ message: text }) => {
+    await assert.rejects(generateArtifacts(file, { ...ALONE, ...options }), ({ message: text }) => {
       assert.ok(text.includes(said), text);
       return true;
     });
@@ -119,7 +119,7 @@ test('a warning says operator and module', async () => {
     [info('x', FLOAT, [2, 4])],
     info('softmax_3', FLOAT, [2, 3]),
   );
-  const { warnings } = await generateArtifacts(fixed, { ...THREADED, loss: 'mse' });
+  const { warnings } = await generateArtifacts(fixed, { ...ALONE, loss: 'mse' });
   assert.ok(warnings.join('\n').includes("and Softmax 'node_softmax_3' in 'gate' keeps that"), warnings.join('\n'));
 });
 
@@ -127,7 +127,7 @@ test('so does what a run refuses', async () => {
   const shape = tensor('shape', { type: 'int64', dims: [2], data: BigInt64Array.of(4n, -1n) });
   const session = await InferenceSession.create(
     after('Reshape', ['linear', 'shape'], 'view_7', 'block.3', [shape]),
-    THREADED,
+    ALONE,
   );
   const feeds = { x: { type: /** @type {const} */ ('float32'), data: new Float32Array(12), dims: [3, 4] } };
   await assert.rejects(session.run(feeds), ({ message: text }) => {
@@ -139,7 +139,7 @@ test('so does what a run refuses', async () => {
 
 test('a model that never had a Dropout is not told of one', async () => {
   const file = new Uint8Array(readFileSync(new URL('../../golden/data/conv_dynamo.onnx', import.meta.url)));
-  const { warnings } = await generateArtifacts(file, { ...THREADED, batch: 'fixed', loss: 'cross-entropy' });
+  const { warnings } = await generateArtifacts(file, { ...ALONE, batch: 'fixed', loss: 'cross-entropy' });
   assert.match(warnings.join('\n'), /folded BatchNormalization/);
   assert.doesNotMatch(warnings.join('\n'), /Dropout/);
 });

@@ -8,7 +8,7 @@ import { test } from 'node:test';
 import { generateArtifacts, InferenceSession, Tensor, TrainingSession } from '../../../js/index.js';
 import { graphProto, info, modelProto, node, opsetId, weight } from '../../support/onnx-file.js';
 import { run } from '../../support/run-cli.js';
-import { THREADED } from '../../support/engines.js';
+import { ALONE } from '../../support/engines.js';
 
 const WARNING = 'the model is written in ai.onnx opset 99, newer than the 28 we know: it is read as one of 28';
 
@@ -28,7 +28,7 @@ const model = (opset) =>
 
 test('its session says so, and runs it', async () => {
   const feeds = { x: new Tensor('float32', [1, 2, 3, 4, 5, 6], [2, 3]) };
-  const [newer, known] = await Promise.all([99, 28].map((opset) => InferenceSession.create(model(opset), THREADED)));
+  const [newer, known] = await Promise.all([99, 28].map((opset) => InferenceSession.create(model(opset), ALONE)));
   assert.deepEqual(newer.warnings, [WARNING]);
   assert.deepEqual(known.warnings, []);
   assert.deepEqual((await newer.run(feeds)).y.data, (await known.run(feeds)).y.data);
@@ -36,9 +36,9 @@ test('its session says so, and runs it', async () => {
 });
 
 test('so do its artifacts, and their session', async () => {
-  const made = await generateArtifacts(model(99), { loss: 'mse', batch: 'fixed', ...THREADED });
+  const made = await generateArtifacts(model(99), { loss: 'mse', batch: 'fixed', ...ALONE });
   assert.ok(made.warnings.includes(WARNING));
-  const session = await TrainingSession.create(made, THREADED);
+  const session = await TrainingSession.create(made, ALONE);
   assert.deepEqual(session.warnings, [WARNING]);
   await session.release();
 });

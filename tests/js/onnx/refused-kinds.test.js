@@ -18,7 +18,7 @@ import {
   valueInfoProto,
   weight,
 } from '../../support/onnx-file.js';
-import { THREADED } from '../../support/engines.js';
+import { ALONE } from '../../support/engines.js';
 
 const tensor = (/** @type {number} */ elements) =>
   message([
@@ -78,9 +78,9 @@ test('a model with such an input is refused by the name of the input and what it
     [model(wrapped(KINDS.optional)), /input 'x' is an optional; training feeds graphs with tensors alone/],
   ];
   for (const [bytes, words] of /** @type {[Uint8Array, RegExp][]} */ (nowhere))
-    await assert.rejects(InferenceSession.create(bytes, THREADED), is('unsupported-op', words));
+    await assert.rejects(InferenceSession.create(bytes, ALONE), is('unsupported-op', words));
   for (const [bytes, words] of /** @type {[Uint8Array, RegExp][]} */ ([...nowhere, ...notInTraining])) {
-    await assert.rejects(generateArtifacts(bytes, { loss: 'mse', ...THREADED }), is('unsupported-op', words));
+    await assert.rejects(generateArtifacts(bytes, { loss: 'mse', ...ALONE }), is('unsupported-op', words));
   }
 });
 
@@ -90,10 +90,10 @@ let inference;
 /** @type {TrainingSession} */
 let training;
 before(async () => {
-  inference = await InferenceSession.create(model(tensor(FLOAT)), THREADED);
+  inference = await InferenceSession.create(model(tensor(FLOAT)), ALONE);
   training = await TrainingSession.create(
-    await generateArtifacts(model(tensor(FLOAT)), { loss: 'mse', optimizer: 'sgd', ...THREADED }),
-    THREADED,
+    await generateArtifacts(model(tensor(FLOAT)), { loss: 'mse', optimizer: 'sgd', ...ALONE }),
+    ALONE,
   );
 });
 after(() => Promise.all([inference, training].map((session) => session.release())));

@@ -17,7 +17,7 @@ import {
   tensor,
   weight,
 } from '../../support/onnx-file.js';
-import { THREADED } from '../../support/engines.js';
+import { ALONE } from '../../support/engines.js';
 
 const FLOAT = 1;
 const INT = 7;
@@ -120,7 +120,7 @@ for (const worker of [false, true]) {
 }
 
 test('what does not fit is refused by input or node, and the session goes on', async () => {
-  const session = await InferenceSession.create(LIST, THREADED);
+  const session = await InferenceSession.create(LIST, ALONE);
   const wrong = /** @type {[any, string, RegExp][]} */ ([
     [{ xs: A, at: at(0) }, 'invalid-feed', /input 'xs' is a sequence: it must be an array of tensors/],
     [{ xs: [A, 1], at: at(0) }, 'invalid-feed', /input 'xs', item 1 must be a tensor/],
@@ -190,7 +190,7 @@ test('an optional is there or null, and comes back so', async () => {
         value('all', optional(sequence(tensorType(FLOAT)))),
       ],
     }),
-    THREADED,
+    ALONE,
   );
   assert.deepEqual(session.inputs, [
     { name: 'x', type: 'float32', dims: ['N', 2], optional: true },
@@ -213,7 +213,7 @@ test('an optional is there or null, and comes back so', async () => {
       inputs: [value('x', optional(tensorType(FLOAT, ['N', 2])))],
       outputs: [info('y', FLOAT, ['N', 2])],
     }),
-    THREADED,
+    ALONE,
   );
   assert.deepEqual(plain((await element.run({ x: C })).y), plain(C));
   await assert.rejects(
@@ -227,10 +227,7 @@ test('a sequence goes to no operator on tensors, nor a tensor to one on sequence
   const inputs = [value('xs', sequence(tensorType(FLOAT))), info('x', FLOAT, [2])];
   const refused = async (/** @type {Uint8Array[]} */ nodes, /** @type {RegExp} */ words, code = 'invalid-model') => {
     const run = async () => {
-      const session = await InferenceSession.create(
-        model({ nodes, inputs, outputs: [info('y', FLOAT, [2])] }),
-        THREADED,
-      );
+      const session = await InferenceSession.create(model({ nodes, inputs, outputs: [info('y', FLOAT, [2])] }), ALONE);
       await session.run({ xs: [A], x: new Tensor('float32', [1, 2]) });
     };
     await assert.rejects(run, is(code, words));
@@ -298,9 +295,9 @@ test('gradients flow through sequences: the losses are those of the same network
       const artifacts = await generateArtifacts(halves(sequences), {
         loss: 'mse',
         optimizer: { type: 'adamw', lr: 0.05 },
-        ...THREADED,
+        ...ALONE,
       });
-      const session = await TrainingSession.create(artifacts, THREADED);
+      const session = await TrainingSession.create(artifacts, ALONE);
       const numbers = (/** @type {number} */ count, /** @type {number} */ seed) =>
         Float32Array.from({ length: count }, (_, i) => Math.sin(seed + i * 1.7));
       const found = [];
@@ -320,7 +317,7 @@ test('gradients flow through sequences: the losses are those of the same network
 });
 
 test('training takes and gives tensors alone', async () => {
-  const train = (/** @type {Uint8Array} */ bytes) => generateArtifacts(bytes, { loss: 'mse', ...THREADED });
+  const train = (/** @type {Uint8Array} */ bytes) => generateArtifacts(bytes, { loss: 'mse', ...ALONE });
   await assert.rejects(
     train(LIST),
     is('unsupported-op', /input 'xs' is a sequence; training feeds graphs with tensors alone/),

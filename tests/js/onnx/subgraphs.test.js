@@ -6,7 +6,7 @@ import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import test from 'node:test';
 import { generateArtifacts, InferenceSession, Tensor, TrainingSession } from '../../../js/index.js';
-import { THREADED } from '../../support/engines.js';
+import { ALONE } from '../../support/engines.js';
 
 const ort = createRequire(import.meta.url)('onnxruntime-web');
 ort.env.wasm.numThreads = 1;
@@ -18,7 +18,7 @@ const int = (value) => new Tensor('int64', BigInt64Array.of(BigInt(value)), []);
 
 /** Runs each of the feeds, in both runtimes; the outputs are the same. */
 async function sameAsOrt(name, allFeeds) {
-  const session = await InferenceSession.create(read(name), THREADED);
+  const session = await InferenceSession.create(read(name), ALONE);
   const theirs = await ort.InferenceSession.create(read(name));
   for (const feeds of allFeeds) {
     const ours = await session.run(feeds);
@@ -62,7 +62,7 @@ test('a fed condition or number of iterations, another one the next time: as in 
 });
 
 test('a Loop goes on while what it computes says so', async () => {
-  const session = await InferenceSession.create(read('fed_while'), THREADED);
+  const session = await InferenceSession.create(read('fed_while'), ALONE);
   for (const limit of [0, 50, 5000]) {
     const sums = [];
     let factor = 1;
@@ -80,18 +80,18 @@ test('a Loop goes on while what it computes says so', async () => {
   await session.release();
 });
 
-const mse = { loss: 'mse', optimizer: { type: 'sgd', lr: 0.1 }, requiresGrad: ['w'], ...THREADED };
+const mse = { loss: 'mse', optimizer: { type: 'sgd', lr: 0.1 }, requiresGrad: ['w'], ...ALONE };
 
 test('a Loop without an end is refused, and one that would fill the memory', async () => {
   await assert.rejects(
-    InferenceSession.create(read('endless'), THREADED),
+    InferenceSession.create(read('endless'), ALONE),
     /^TrainletError: Loop 'forever': it has neither a number of iterations nor a condition, it would never end$/,
   );
   await assert.rejects(
-    InferenceSession.create(read('billion'), THREADED),
+    InferenceSession.create(read('billion'), ALONE),
     /^TrainletError: Loop 'many': it has 1000000000 iterations, we do up to \d+$/,
   );
-  const session = await InferenceSession.create(read('fed_trips'), THREADED);
+  const session = await InferenceSession.create(read('fed_trips'), ALONE);
   await assert.rejects(
     session.run({ x, n: int(10n ** 15n) }),
     /^TrainletError: Loop 'many': it has 1000000000000000 iterations/,
@@ -124,7 +124,7 @@ test('training refuses what is fed', async () => {
 test('what follows from constants is known: it trains, and the constants are no parameters', async () => {
   const session = await TrainingSession.create(
     await generateArtifacts(read('computed'), { ...mse, requiresGrad: ['*'] }),
-    THREADED,
+    ALONE,
   );
   assert.deepEqual([...(await session.predict({ x })).y.data], [7, 11, 15, 10, 14, 18]); // w is 2 3 4
   assert.deepEqual(
@@ -152,9 +152,9 @@ test('a trained model with a Loop, an If and a Scan is exported without them, ru
     const a = await generateArtifacts(golden(name), {
       loss: 'cross-entropy',
       optimizer: { type: 'sgd', lr: 0.1 },
-      ...THREADED,
+      ...ALONE,
     });
-    const session = await TrainingSession.create(a, THREADED);
+    const session = await TrainingSession.create(a, ALONE);
     const size = dims.reduce((product, d) => product * d);
     const input = new Tensor(
       'float32',

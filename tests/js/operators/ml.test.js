@@ -24,7 +24,7 @@ import {
 } from '../../support/onnx-file.js';
 import { batchUnit } from '../../support/recipe.js';
 import { checkModel, outputsOf } from '../../support/ml-models.js';
-import { THREADED } from '../../support/engines.js';
+import { ALONE } from '../../support/engines.js';
 
 const GOLDEN = new URL('../../golden/data/', import.meta.url);
 const CASES = JSON.parse(readFileSync(new URL('ml.json', GOLDEN), 'utf8'));
@@ -71,7 +71,7 @@ test('exported models answer as their framework and ONNX Runtime do', async (t) 
 // ---- strings and maps ----
 
 test('ZipMap gives a map of the labels for each example, and the session says so', async () => {
-  const session = await InferenceSession.create(modelOf('logistic_names'), THREADED);
+  const session = await InferenceSession.create(modelOf('logistic_names'), ALONE);
   const [label, scores] = session.outputs;
   assert.deepEqual([label.type, label.dims.length, label.map], ['string', 1, undefined]);
   assert.deepEqual([scores.type, scores.sequence, scores.map], ['float32', true, 'string']);
@@ -95,7 +95,7 @@ test('labels that are numbers are bigints in maps', async () => {
 });
 
 test('a map is fed as a Map, and what is none is refused', async () => {
-  const session = await InferenceSession.create(modelOf('dictionary'), THREADED);
+  const session = await InferenceSession.create(modelOf('dictionary'), ALONE);
   const [input] = session.inputs;
   assert.deepEqual([input.name, input.type, input.map, input.sequence], ['x', 'float32', 'string', undefined]);
   const full = await session.run({
@@ -138,7 +138,7 @@ test('CastMap and DictVectorizer of maps from numbers', async () => {
     });
   const run = async (/** @type {Uint8Array} */ one, /** @type {number} */ type, /** @type {any} */ x) => {
     const bytes = model([one], [map(type)], [info('y', FLOAT, [1, 'n'])], 1);
-    const session = await InferenceSession.create(bytes, THREADED);
+    const session = await InferenceSession.create(bytes, ALONE);
     const { y } = await session.run({ x });
     await session.release();
     return [y.type, [...y.data], y.dims];
@@ -188,7 +188,7 @@ test('words are encoded, mapped and counted as in onnxruntime-web', async () => 
     const rank = op === 'OneHotEncoder' ? ['N', 'C'] : ['N'];
     const bytes = model([own(op, ['y'], attributes)], [info('x', from, ['N'])], [info('y', to, rank)], version);
     const type = from === STRING ? 'string' : from === INT64 ? 'int64' : 'float32';
-    const session = await InferenceSession.create(bytes, THREADED);
+    const session = await InferenceSession.create(bytes, ALONE);
     const { y } = await session.run({ x: new Tensor(/** @type {any} */ (type), data, [data.length]) });
     const theirs = await ort.InferenceSession.create(bytes);
     const typed = type === 'string' ? data : type === 'int64' ? BigInt64Array.from(data) : Float32Array.from(data);
@@ -257,7 +257,7 @@ test('every question of a node, missing values and aggregate is as in onnxruntim
     ),
   ];
   for (const [i, bytes] of models.entries()) {
-    const session = await InferenceSession.create(bytes, THREADED);
+    const session = await InferenceSession.create(bytes, ALONE);
     const ours = await session.run({ x: new Tensor('float32', feed.data, feed.dims) });
     const theirs = await (await ort.InferenceSession.create(bytes)).run({
       x: new ort.Tensor('float32', feed.data, feed.dims),
@@ -311,9 +311,9 @@ test('trees that run in circles or lead nowhere are refused by a sentence', asyn
   ]);
   for (const [change, words] of refused) {
     const code = change.aggregate_function ? 'unsupported-op' : 'invalid-model';
-    await assert.rejects(InferenceSession.create(regressor(change), THREADED), is(code, words));
+    await assert.rejects(InferenceSession.create(regressor(change), ALONE), is(code, words));
   }
-  const session = await InferenceSession.create(regressor({ nodes_values: Array(45).fill(Number.NaN) }), THREADED);
+  const session = await InferenceSession.create(regressor({ nodes_values: Array(45).fill(Number.NaN) }), ALONE);
   const { y } = await session.run({ x: new Tensor('float32', Float32Array.from(rows), [37, 3]) });
   assert.ok(y.data.every(Number.isFinite));
   await session.release();
@@ -348,7 +348,7 @@ test('attributes that do not fit are refused by a sentence', async () => {
     const outputs = /Classifier/.test(op) ? ['label', 'y'] : ['y'];
     const types = outputs.map((name) => info(name, FLOAT, ['N']));
     const bytes = model([own(op, outputs, attributes)], [info('x', FLOAT, ['N', 3])], types, 2);
-    await assert.rejects(InferenceSession.create(bytes, THREADED), (error) => is(error.code, pattern)(error), op);
+    await assert.rejects(InferenceSession.create(bytes, ALONE), (error) => is(error.code, pattern)(error), op);
   }
 });
 
@@ -378,8 +378,8 @@ test('the coefficients of a linear model are weights that train, behind what pre
     1,
   );
   const session = await TrainingSession.create(
-    await generateArtifacts(bytes, { loss: 'mse', optimizer: 'sgd', ...THREADED }),
-    THREADED,
+    await generateArtifacts(bytes, { loss: 'mse', optimizer: 'sgd', ...ALONE }),
+    ALONE,
   );
   assert.deepEqual(
     session.parameters.filter(({ trainable }) => trainable).map(({ name, dims }) => [name, [...dims]]),

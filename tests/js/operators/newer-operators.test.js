@@ -19,6 +19,7 @@ import {
   TYPES,
   valueInfoProto,
 } from '../../support/onnx-file.js';
+import { ALONE } from '../../support/engines.js';
 import { batchBits, batchUnit } from '../../support/recipe.js';
 
 const require = createRequire(import.meta.url);
@@ -201,7 +202,7 @@ for (const [op, cases] of Object.entries(CASES)) {
     for (const one of cases) {
       const made = modelOf(op, one);
       assertAgree(
-        await run(InferenceSession, Tensor, made, { worker: false }),
+        await run(InferenceSession, Tensor, made, ALONE),
         await run(ort.InferenceSession, ort.Tensor, made),
         JSON.stringify(one[2]),
       );
@@ -240,8 +241,8 @@ const FIRST = {
 for (const [op, [old, today]] of Object.entries(FIRST)) {
   test(`${op} of opset 1 is what it is today`, async () => {
     const [got, want] = [
-      await run(InferenceSession, Tensor, modelOf(op, old), { worker: false }),
-      await run(InferenceSession, Tensor, modelOf(op, today), { worker: false }),
+      await run(InferenceSession, Tensor, modelOf(op, old), ALONE),
+      await run(InferenceSession, Tensor, modelOf(op, today), ALONE),
     ];
     assert.deepEqual([got.out0.type, got.out0.dims, got.out0.data], [want.out0.type, want.out0.dims, want.out0.data]);
     assertAgree(want, await run(ort.InferenceSession, ort.Tensor, modelOf(op, today)), op);
@@ -252,7 +253,7 @@ test('NonMaxSuppression of boxes that change has as many rows as it keeps', asyn
   const boxes = (...rows) => new Tensor('float32', Float32Array.from(rows.flat()), [1, 3, 4]);
   const scores = { type: 'float32', dims: [1, 1, 3], data: Float32Array.of(0.5, 0.9, 0.7) };
   const { model } = modelOf('NonMaxSuppression', [11, [listed([1, 3, 4]), scores, ints(3), listed([1], 0.5)], {}]);
-  const session = await InferenceSession.create(model, { worker: false });
+  const session = await InferenceSession.create(model, ALONE);
   const kept = async (...rows) =>
     (
       await session.run({
@@ -289,7 +290,7 @@ test('Multinomial draws each class as often as its probability says, the same wi
       [listed([1, 3], ...shares.map(Math.log))],
       { sample_size: count, seed: { float: seed } },
     ]);
-    return (await run(InferenceSession, Tensor, made, { worker: false })).out0;
+    return (await run(InferenceSession, Tensor, made, ALONE)).out0;
   };
   const drawn = await draw(3);
   assert.deepEqual([drawn.type, drawn.dims], ['int32', [1, count]]);

@@ -15,7 +15,7 @@ import {
   opsetId,
   tensorProto,
 } from '../../support/onnx-file.js';
-import { THREADED } from '../../support/engines.js';
+import { ALONE } from '../../support/engines.js';
 
 ort.env.wasm.numThreads = 1;
 const [FLOAT, INT, INT32, STRING, BOOL, DOUBLE, UINT8] = [1, 7, 6, 8, 9, 11, 2];
@@ -41,7 +41,7 @@ const constant = (/** @type {string} */ name, /** @type {string[]} */ list) =>
 
 /** @param {Uint8Array} bytes @param {Record<string, Tensor | Tensor<string[]>>} feeds */
 async function ours(bytes, feeds, options = {}) {
-  const session = await InferenceSession.create(bytes, { ...THREADED, ...options });
+  const session = await InferenceSession.create(bytes, { ...ALONE, ...options });
   try {
     return await session.run(feeds);
   } finally {
@@ -119,7 +119,7 @@ test('strings travel whole, through a worker too, and move as other elements do'
       [3n, 6n],
     ],
   );
-  const session = await InferenceSession.create(bytes, THREADED);
+  const session = await InferenceSession.create(bytes, ALONE);
   for (const [n, text] of /** @type {[number, string][]} */ ([
     [2, 'ab'],
     [2, 'a much longer text than the one before'.repeat(50)],
@@ -178,7 +178,7 @@ test('Cast writes numbers that read back, and reads what ONNX Runtime reads', as
 test('strings that a Loop makes outlive it', async () => {
   const session = await InferenceSession.create(
     readFileSync(new URL('../../golden/data/subgraphs/fed_texts.onnx', import.meta.url)),
-    THREADED,
+    ALONE,
   );
   for (const n of [1, 300, 7]) {
     const { y } = await session.run({ n: new Tensor('int64', [n], []) });
@@ -328,7 +328,7 @@ test('what has no place for strings refuses them in one sentence', async () => {
     is('invalid-feed', /input 'x' wants shape \(2\), \(3\) came/),
   );
   await assert.rejects(
-    generateArtifacts(same, { loss: 'mse', ...THREADED }),
+    generateArtifacts(same, { loss: 'mse', ...ALONE }),
     is('unsupported-op', /input 'x' has elements of type string; training feeds graphs with numbers alone/),
   );
   const broken = model([node('Identity', ['w'], 'y')], [], [info('y', STRING, [2])], [constant('w', ['a', 'b\0'])]);

@@ -6,7 +6,7 @@ import { generateArtifacts, InferenceSession, Tensor, TrainingSession, TrainletE
 import { attribute, graphProto, info, modelProto, node, opsetId } from '../../support/onnx-file.js';
 import { batchBits } from '../../support/recipe.js';
 import { clusters, golden } from '../../support/clusters.js';
-import { THREADED } from '../../support/engines.js';
+import { ALONE } from '../../support/engines.js';
 
 const MODEL = golden('mlp_small.onnx');
 const DATA = clusters(8, 1);
@@ -17,8 +17,8 @@ let artifacts;
 let session;
 
 before(async () => {
-  artifacts = await generateArtifacts(MODEL, { loss: 'cross-entropy', optimizer: 'sgd', ...THREADED });
-  session = await TrainingSession.create(artifacts, THREADED);
+  artifacts = await generateArtifacts(MODEL, { loss: 'cross-entropy', optimizer: 'sgd', ...ALONE });
+  session = await TrainingSession.create(artifacts, ALONE);
 });
 after(() => session.release());
 
@@ -217,10 +217,10 @@ test('external data is looked at once', async () => {
       return looks.count++ ? /** @type {any} */ (1e9) : data;
     },
   };
-  await (await InferenceSession.create(model, { ...THREADED, externalData })).release();
+  await (await InferenceSession.create(model, { ...ALONE, externalData })).release();
   assert.equal(looks.count, 1);
   looks.count = 0;
-  await generateArtifacts(model, { ...THREADED, loss: 'cross-entropy', externalData });
+  await generateArtifacts(model, { ...ALONE, loss: 'cross-entropy', externalData });
   assert.equal(looks.count, 1);
 });
 
@@ -237,18 +237,18 @@ const DAMAGE = [
 test('a truncated model is refused wherever it is cut', async () => {
   for (let i = 0; i < 24; i++) {
     const cut = MODEL.slice(0, Math.floor((MODEL.length * i) / 24));
-    await assert.rejects(generateArtifacts(cut, { loss: 'cross-entropy', ...THREADED }), is(DAMAGE));
-    await assert.rejects(InferenceSession.create(cut, THREADED), is(DAMAGE));
+    await assert.rejects(generateArtifacts(cut, { loss: 'cross-entropy', ...ALONE }), is(DAMAGE));
+    await assert.rejects(InferenceSession.create(cut, ALONE), is(DAMAGE));
   }
 });
 
 test('random bytes are neither model nor checkpoint', async () => {
   for (let seed = 0; seed < 16; seed++) {
     const noise = Uint8Array.from({ length: 1 << seed }, (_, i) => batchBits(seed, i));
-    await assert.rejects(generateArtifacts(noise, { loss: 'mse', ...THREADED }), is(DAMAGE));
-    await assert.rejects(TrainingSession.create({ ...artifacts, checkpointState: noise }, THREADED), is(DAMAGE));
-    await assert.rejects(TrainingSession.create({ ...artifacts, trainModel: noise }, THREADED), is(DAMAGE));
-    await assert.rejects(TrainingSession.create({ ...artifacts, optimizerModel: noise }, THREADED), is(DAMAGE));
+    await assert.rejects(generateArtifacts(noise, { loss: 'mse', ...ALONE }), is(DAMAGE));
+    await assert.rejects(TrainingSession.create({ ...artifacts, checkpointState: noise }, ALONE), is(DAMAGE));
+    await assert.rejects(TrainingSession.create({ ...artifacts, trainModel: noise }, ALONE), is(DAMAGE));
+    await assert.rejects(TrainingSession.create({ ...artifacts, optimizerModel: noise }, ALONE), is(DAMAGE));
   }
 });
 
@@ -258,12 +258,12 @@ test('a damaged checkpoint is known as such, whichever byte it is', async () => 
     const bytes = saved.slice();
     bytes[batchBits(1, i) % bytes.length] ^= 1 << (i % 8);
     await assert.rejects(
-      TrainingSession.create({ ...artifacts, checkpointState: bytes }, THREADED),
+      TrainingSession.create({ ...artifacts, checkpointState: bytes }, ALONE),
       is(['checkpoint-corrupt', 'checkpoint-mismatch']),
     );
     const cut = saved.slice(0, Math.floor((saved.length * i) / 32));
     await assert.rejects(
-      TrainingSession.create({ ...artifacts, checkpointState: cut }, THREADED),
+      TrainingSession.create({ ...artifacts, checkpointState: cut }, ALONE),
       is('checkpoint-corrupt'),
     );
   }
@@ -273,7 +273,7 @@ test('a damaged model never does worse than fail or load', async () => {
   for (let i = 0; i < 48; i++) {
     const bytes = MODEL.slice();
     for (let k = 0; k < 4; k++) bytes[batchBits(2, 4 * i + k) % bytes.length] = batchBits(3, 4 * i + k);
-    await generateArtifacts(bytes, { loss: 'cross-entropy', ...THREADED }).catch(is(DAMAGE));
+    await generateArtifacts(bytes, { loss: 'cross-entropy', ...ALONE }).catch(is(DAMAGE));
   }
 });
 
@@ -287,7 +287,7 @@ test('a shape that depends on a fed value of a kind that no exporter writes ends
     input: [info('X', INT16, ['n', 'm']), info('sizes', FLOAT16, [2])],
     output: info('Y', INT16, ['p', 'q']),
   });
-  const session = await InferenceSession.create(modelProto({ graph, opsetImport: opsetId(17) }), THREADED);
+  const session = await InferenceSession.create(modelProto({ graph, opsetImport: opsetId(17) }), ALONE);
   const feeds = {
     X: new Tensor('int16', Int16Array.of(1, 2), [1, 2]),
     sizes: new Tensor('float16', Uint16Array.of(0x3c00, 0x4000), [2]),
@@ -307,7 +307,7 @@ test('axes whose number is fed reduce, whatever shape the model declares', async
     input: [info('x', FLOAT, [3, 61, 2]), info('axes', INT64, ['n'])],
     output: info('y', FLOAT, [3, 2, 2]),
   });
-  const session = await InferenceSession.create(modelProto({ graph, opsetImport: opsetId(13) }), THREADED);
+  const session = await InferenceSession.create(modelProto({ graph, opsetImport: opsetId(13) }), ALONE);
   const sums = async (...axes) =>
     (
       await session.run({
@@ -327,9 +327,9 @@ test('axes whose number is fed reduce, whatever shape the model declares', async
 });
 
 test("another model's checkpoint is a mismatch", async () => {
-  const other = await generateArtifacts(golden('conv1d.onnx'), { loss: 'cross-entropy', ...THREADED });
+  const other = await generateArtifacts(golden('conv1d.onnx'), { loss: 'cross-entropy', ...ALONE });
   await assert.rejects(
-    TrainingSession.create({ ...artifacts, checkpointState: other.checkpointState }, THREADED),
+    TrainingSession.create({ ...artifacts, checkpointState: other.checkpointState }, ALONE),
     is('checkpoint-mismatch'),
   );
 });
@@ -337,7 +337,7 @@ test("another model's checkpoint is a mismatch", async () => {
 test('artifact options that mean nothing are refused', async () => {
   const refused = (options, words) =>
     assert.rejects(
-      generateArtifacts(MODEL, { loss: 'cross-entropy', ...THREADED, ...options }),
+      generateArtifacts(MODEL, { loss: 'cross-entropy', ...ALONE, ...options }),
       is('invalid-argument', words),
     );
   await refused({ loss: 'hinge' }, /hinge/);
@@ -357,13 +357,13 @@ test('artifact options that mean nothing are refused', async () => {
 
 test('a plan over maxMemoryBytes is refused', async () => {
   await assert.rejects(async () => {
-    const small = await TrainingSession.create(artifacts, { ...THREADED, maxMemoryBytes: 1000 });
+    const small = await TrainingSession.create(artifacts, { ...ALONE, maxMemoryBytes: 1000 });
     await small.step(FEEDS);
   }, is('out-of-memory'));
 });
 
 test('a graph that is none, and times of runs that were not, are refused, and the session goes on', async () => {
-  const session = await TrainingSession.create(artifacts, THREADED);
+  const session = await TrainingSession.create(artifacts, ALONE);
   for (const graph of ['model', '', null]) {
     await assert.rejects(session.getGraphText(graph), is('invalid-argument', /^the graph is 'train' or 'eval', not /));
     await assert.rejects(session.endProfiling(graph), is('invalid-argument', /^the graph is 'train' or 'eval', not /));
@@ -381,7 +381,7 @@ test('a graph that is none, and times of runs that were not, are refused, and th
 
 test('passes are switched off by name, and a name that is none is refused', async () => {
   const loss = async (passes) => {
-    const session = await TrainingSession.create(artifacts, { ...THREADED, passes });
+    const session = await TrainingSession.create(artifacts, { ...ALONE, passes });
     return (await session.step(FEEDS)).loss;
   };
   const all = await loss(undefined);
@@ -412,7 +412,7 @@ test('none of any number of inputs may be absent', async () => {
     output: info('y', 1, [2]),
   });
   const model = modelProto({ graph, opsetImport: opsetId(17) });
-  await assert.rejects(InferenceSession.create(model, THREADED), {
+  await assert.rejects(InferenceSession.create(model, ALONE), {
     code: 'invalid-model',
     message: "Sum 'Sumy': input 1 must be there",
   });

@@ -8,7 +8,7 @@ import { readFile } from 'node:fs/promises';
 import { test } from 'node:test';
 import { generateArtifacts, InferenceSession, Tensor, TrainingSession } from '../../../js/index.js';
 import { graphProto, info, message, nodeProto, onnxFile, opsetId } from '../../support/onnx-file.js';
-import { THREADED } from '../../support/engines.js';
+import { ALONE } from '../../support/engines.js';
 
 const [X, WEIGHT, HIDDEN, LOGITS] = ['__proto__', 'constructor', 'hasOwnProperty', 'toString'];
 const value = (name, dims) => ({ name, type: 'float32', dims });
@@ -35,7 +35,7 @@ const WANTED = [
 const labels = new Tensor('int64', [0, 2]);
 
 test('an inference takes and gives them, in this thread and through a worker', async () => {
-  for (const options of [THREADED, {}]) {
+  for (const options of [ALONE, {}]) {
     const session = await InferenceSession.create(model(), options);
     assert.deepEqual([session.inputNames, session.outputNames], [[X], [HIDDEN, LOGITS]]);
     const all = await session.run({ [X]: x });
@@ -68,10 +68,7 @@ test('an inference takes and gives them, in this thread and through a worker', a
 });
 
 test('nested feeds and options of runs are not mistaken for them', async () => {
-  const nested = await InferenceSession.create(
-    model({ input: `a.${X}`, logits: 'tag', hidden: 'terminate' }),
-    THREADED,
-  );
+  const nested = await InferenceSession.create(model({ input: `a.${X}`, logits: 'tag', hidden: 'terminate' }), ALONE);
   const feeds = { a: { [X]: x } };
   assert.deepEqual(Object.keys(await nested.run(feeds, { tag: null })), ['tag']);
   assert.deepEqual(
@@ -83,12 +80,12 @@ test('nested feeds and options of runs are not mistaken for them', async () => {
 });
 
 test('a training, its checkpoint, its export and its artifacts have them', async () => {
-  const options = { loss: 'cross-entropy', optimizer: 'sgd', additionalOutputs: [LOGITS], ...THREADED };
+  const options = { loss: 'cross-entropy', optimizer: 'sgd', additionalOutputs: [LOGITS], ...ALONE };
   const artifacts = await generateArtifacts(model(), options);
   const plain = { input: 'x', parameter: 'w', hidden: 'h', logits: 'y' };
   const [odd, usual] = await Promise.all([
-    TrainingSession.create(artifacts, THREADED),
-    TrainingSession.create(await generateArtifacts(model(plain), { ...options, additionalOutputs: ['y'] }), THREADED),
+    TrainingSession.create(artifacts, ALONE),
+    TrainingSession.create(await generateArtifacts(model(plain), { ...options, additionalOutputs: ['y'] }), ALONE),
   ]);
   assert.deepEqual(
     odd.parameters.map(({ name }) => name),
@@ -123,7 +120,7 @@ test('a training, its checkpoint, its export and its artifacts have them', async
   for (const format of ['trainlet', 'ort']) {
     const resumed = await TrainingSession.create(
       { ...artifacts, checkpointState: await odd.saveCheckpoint({ format }) },
-      THREADED,
+      ALONE,
     );
     assert.deepEqual(
       [[...(await resumed.getParameter(WEIGHT)).data], [X, WEIGHT, LOGITS].map((name) => resumed.properties.get(name))],
@@ -131,13 +128,13 @@ test('a training, its checkpoint, its export and its artifacts have them', async
     );
     await resumed.release();
   }
-  const inference = await InferenceSession.create(await odd.exportModel(), THREADED);
+  const inference = await InferenceSession.create(await odd.exportModel(), ALONE);
   assert.deepEqual([...(await inference.run({ [X]: x }))[LOGITS].data], Array(6).fill(0));
   await Promise.all([odd, usual, inference].map((session) => session.release()));
 });
 
 test('names that no model has are refused, not taken for others', async () => {
-  const session = await InferenceSession.create(model({ input: 'x\uFFFD', logits: 'y\uFFFD' }), THREADED);
+  const session = await InferenceSession.create(model({ input: 'x\uFFFD', logits: 'y\uFFFD' }), ALONE);
   const feeds = { 'x\uFFFD': x };
   assert.deepEqual([...(await session.run(feeds, ['y\uFFFD']))['y\uFFFD'].data], WANTED[1]);
   await assert.rejects(session.run({ 'x\ud800': x }), { code: 'invalid-feed', message: /there is no input/ });
@@ -166,8 +163,8 @@ function replaced(file, text, bytes) {
 }
 const refused = (model, message) =>
   Promise.all([
-    assert.rejects(InferenceSession.create(model, THREADED), { name: 'TrainletError', code: 'invalid-model', message }),
-    assert.rejects(generateArtifacts(model, { loss: 'mse', ...THREADED }), {
+    assert.rejects(InferenceSession.create(model, ALONE), { name: 'TrainletError', code: 'invalid-model', message }),
+    assert.rejects(generateArtifacts(model, { loss: 'mse', ...ALONE }), {
       name: 'TrainletError',
       code: 'invalid-model',
       message,
@@ -199,11 +196,11 @@ test('a text that is not UTF-8 or has a zero byte is refused, wherever it stands
   const artifacts = await generateArtifacts(model({ parameter: 'QQQQ' }), {
     loss: 'mse',
     optimizer: 'sgd',
-    ...THREADED,
+    ...ALONE,
   });
   for (const key of /** @type {const} */ (['trainModel', 'evalModel'])) {
     const damaged = { ...artifacts, [key]: replaced(artifacts[key], 'QQQQ', Uint8Array.from(broken[0])) };
-    await assert.rejects(TrainingSession.create(damaged, THREADED), {
+    await assert.rejects(TrainingSession.create(damaged, ALONE), {
       code: 'invalid-model',
       message: /^a text of the ONNX model is not UTF-8/,
     });
@@ -220,7 +217,7 @@ test('a text that is not UTF-8 or has a zero byte is refused, wherever it stands
     ),
     checkpointState: checkpoint,
   };
-  await assert.rejects(TrainingSession.create(ort, THREADED), {
+  await assert.rejects(TrainingSession.create(ort, ALONE), {
     code: 'invalid-model',
     message: /or a text is not UTF-8$/,
   });
@@ -232,7 +229,7 @@ test('a text that is not UTF-8 or has a zero byte is refused, wherever it stands
       Uint8Array.from('fc1.weigh\xff', (c) => c.charCodeAt(0)),
     ),
   };
-  await assert.rejects(TrainingSession.create(theirs, THREADED), {
+  await assert.rejects(TrainingSession.create(theirs, ALONE), {
     code: 'checkpoint-corrupt',
     message: /or a text is not UTF-8$/,
   });
@@ -241,7 +238,7 @@ test('a text that is not UTF-8 or has a zero byte is refused, wherever it stands
 test('a line break in the name of a value is refused; other names may have one, a sentence stays one', async () => {
   for (const part of PARTS.slice(0, 4))
     await refused(model({ [part]: 'Q\nQQ' }), /^the name 'Q QQ' has a line break in it$/);
-  await assert.rejects(InferenceSession.create(model({ op: 'Re\nlu\r' }), THREADED), {
+  await assert.rejects(InferenceSession.create(model({ op: 'Re\nlu\r' }), ALONE), {
     code: 'unsupported-op',
     message: /^the model uses an operator we lack: Re lu $/,
   });
@@ -251,15 +248,15 @@ test('a line break in the name of a value is refused; other names may have one, 
     ...notes.map(([key, text]) => [14, message([1, key], [2, text])]),
   );
   const noted = Buffer.concat([model({ input: 'x', logits: 'y' }), texts]);
-  const made = await generateArtifacts(new Uint8Array(noted), { loss: 'mse', ...THREADED });
+  const made = await generateArtifacts(new Uint8Array(noted), { loss: 'mse', ...ALONE });
   assert.ok(Buffer.from(made.trainModel).includes('lines\nhere'));
-  await (await TrainingSession.create(made, THREADED)).release();
+  await (await TrainingSession.create(made, ALONE)).release();
 });
 
 test('names that differ only late, and names of 2 MB, are told apart', { timeout: 120_000 }, async () => {
   const long = 'n'.repeat(2e6);
   const [input, parameter, hidden, logits] = ['a', 'b', 'c', 'd'].map((end) => long + end);
-  const session = await InferenceSession.create(model({ input, parameter, hidden, logits }), THREADED);
+  const session = await InferenceSession.create(model({ input, parameter, hidden, logits }), ALONE);
   const found = await session.run({ [input]: x }, [hidden, logits]);
   assert.deepEqual(
     [hidden, logits].map((name) => [...found[name].data]),
@@ -270,9 +267,9 @@ test('names that differ only late, and names of 2 MB, are told apart', { timeout
   const made = await generateArtifacts(model({ input, parameter, hidden, logits }), {
     loss: 'mse',
     optimizer: 'sgd',
-    ...THREADED,
+    ...ALONE,
   });
-  const training = await TrainingSession.create(made, THREADED);
+  const training = await TrainingSession.create(made, ALONE);
   assert.equal(training.parameters[0].name, parameter);
   await training.release();
 });
@@ -303,7 +300,7 @@ test('functions are called by their whole names, however domain and name divide'
     ].map(([[domain, name], op]) => [25, message([1, name], [10, domain], ...body(op))]);
     return message([1, 8], [7, graph], ...opsets, ...functions);
   };
-  const session = await InferenceSession.create(calling(['dF', 'G'], ['d', 'FG']), THREADED);
+  const session = await InferenceSession.create(calling(['dF', 'G'], ['d', 'FG']), ALONE);
   assert.deepEqual([...(await session.run({ x: new Tensor('float32', [1, -2], [1, 2]) })).y.data], [-1, -0]);
   await session.release();
   await refused(calling(['d\nF', 'G'], ['d', 'F\nG']), /^the name 'd FG.*' has a line break in it$/);
