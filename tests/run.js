@@ -21,14 +21,18 @@ const testsIn = (jobs, folder) => {
   return node('--test', `--test-concurrency=${jobs}`, ...files.map((file) => join(folder, file)));
 };
 
+const SET_UP = { title: 'set-up', command: node('tools/setup.mjs', '--test') };
 /** If one of these fails, no test can tell anything. */
 const BUILD = [
-  { title: 'set-up', command: node('tools/setup.mjs', '--test') },
-  { title: 'build', command: node('tools/build.mjs', '--test') },
+  { title: 'build', command: node('tools/build.mjs') },
   { title: 'lint', command: ['npm', 'run', '-s', 'lint'] },
   { title: 'types', command: ['npm', 'run', '-s', 'types'] },
 ];
-const C_TESTS = { title: 'C tests', command: ['npm', 'run', '-s', 'test:c'] };
+const C_TESTS = [
+  { title: 'C tests, build', command: node('tools/build.mjs', '--test', 'all') },
+  { title: 'C tests', command: ['npm', 'run', '-s', 'test:c'] },
+];
+const JAVASCRIPT = { title: 'JavaScript tests', command: ['npm', 'run', '-s', 'test:js'] };
 const BROWSERS = { title: 'browsers, two test files at a time', command: testsIn(2, 'tests/browser') };
 /** These tests measure time, so one runs at a time. */
 const TIMED = { title: 'browsers, tests that measure time', command: testsIn(1, 'tests/browser/timed') };
@@ -37,9 +41,9 @@ const FUZZ_BUILDS = [
   { title: 'fuzz targets of 32 bits, build', command: fuzz('--build', '--m32') },
 ];
 const FUZZ = [
-  { title: 'fuzz targets of 64 bits', command: fuzz('--seconds', '15', '--jobs', '2', '--seed', '1') },
+  { title: 'fuzz targets of 64 bits', command: fuzz('--seconds', '15', '--jobs', '3', '--seed', '1') },
   { title: "tensors of nothing, by clang's sanitizers", command: ['build/fuzz/64/test_empty'] },
-  { title: 'fuzz targets of 32 bits', command: fuzz('--seconds', '5', '--jobs', '2', '--seed', '1', '--m32') },
+  { title: 'fuzz targets of 32 bits', command: fuzz('--seconds', '5', '--jobs', '3', '--seed', '1', '--m32') },
 ];
 
 /** @typedef {{ title: string, command: string[] }} Phase */
@@ -66,25 +70,27 @@ function optionsOf() {
   }
 }
 
-async function prepare() {
-  for (const phase of BUILD) {
-    if (await run(phase)) continue;
-    report();
-    throw new Failure(`${phase.title} failed, so no test was run.`);
-  }
-}
-
 /**
- * Browsers wait often: what only computes takes the rest of the processors, first the C tests and the builds, then,
- * beside the tests that measure time, the fuzz targets.
+ * Builds and tests often leave a processor idle: the C tests and the builds of the fuzz targets, which only compute,
+ * run beside all of them from the start.
  * @param {boolean | undefined} isFuzzed
  */
 async function testAll(isFuzzed) {
-  await prepare();
-  await run({ title: 'JavaScript tests', command: ['npm', 'run', '-s', 'test:js'] });
-  const computed = runBeside([C_TESTS, ...(isFuzzed ? FUZZ_BUILDS : [])]);
-  await run(BROWSERS);
-  await Promise.all([run(TIMED), computed.then(() => runBeside(isFuzzed ? FUZZ : []))]);
+  await need(SET_UP);
+  const computed = runBeside([...C_TESTS, ...(isFuzzed ? FUZZ_BUILDS : [])]);
+  for (const phase of BUILD) await need(phase);
+  await run(JAVASCRIPT);
+  await testBrowsers();
+  await computed;
+  if (isFuzzed) for (const phase of FUZZ) await run(phase);
+}
+
+/** Ends all, what runs beside too, if a phase fails. @param {Phase} phase */
+async function need(phase) {
+  if (await run(phase)) return;
+  report();
+  say(`${phase.title} failed, so no test was run.`);
+  process.exit(1);
 }
 
 async function testBrowsers() {

@@ -11,6 +11,7 @@ import { after, test } from 'node:test';
 import { randomFeeds } from '../../../js/cli/bench.js';
 import { ortFormatOf } from '../../../js/formats/ort-model.js';
 import * as trainlet from '../../../js/index.js';
+import { ALONE } from '../../support/engines.js';
 import { graphProto, info, modelProto, node, nodeProto, opsetId, weight } from '../../support/onnx-file.js';
 import { artifactOptions, batchFeeds } from '../../support/recipe.js';
 
@@ -122,11 +123,12 @@ test('every golden network, exported as .ort and read back, predicts to the bit'
   const names = readdirSync(golden).filter((name) => name.endsWith('.onnx'));
   for (const name of names) {
     const session = await TrainingSession.create(
-      await generateArtifacts(new Uint8Array(readFileSync(new URL(name, golden))), { loss: 'outside' }),
+      await generateArtifacts(new Uint8Array(readFileSync(new URL(name, golden))), { loss: 'outside', ...ALONE }),
+      ALONE,
     );
     const models = [await session.exportModel(), await session.exportModel({ format: 'ort' })];
     await session.release();
-    const sessions = await Promise.all(models.map((model) => trainlet.InferenceSession.create(model)));
+    const sessions = await Promise.all(models.map((model) => trainlet.InferenceSession.create(model, ALONE)));
     const [onnx, ort] = sessions;
     const feeds = randomFeeds(onnx.inputs, 4);
     assert.deepEqual(await ort.run(feeds), await onnx.run(feeds), name);
