@@ -26,6 +26,8 @@ const PAGES = {
   'guides/changes.md': 'CHANGELOG.md',
   'guides/pictures-model.md': 'web-demo/pictures/backbone/README.md',
   'guides/writer-model.md': 'web-demo/writer/base/README.md',
+  'guides/pictures-card.md': 'models/pictures.md',
+  'guides/notices.md': 'THIRD-PARTY-NOTICES.md',
   'guides/start.md': 'README.md',
   'index.md': 'docs/index.md',
 };
@@ -79,13 +81,13 @@ function relink(text, file, all) {
   });
 }
 
-/** Copies a file that a page links to. */
+/** Copies a file that a page links to; a picture goes where VitePress bundles it from. */
 function copied(path) {
   const address = `source/${path.replace(/\/$/, '')}`;
   const from = join(root, path);
   if (!existsSync(from)) throw new Failure(`a page links to ${path}, which is not there`);
   const isFolder = !/\.[a-z]+$/.test(path);
-  const to = join(source, 'public', address);
+  const to = join(source, path.endsWith('.webp') ? '' : 'public', address);
   mkdirSync(dirname(to), { recursive: true });
   if (!isFolder) cpSync(from, to);
   return isFolder ? 'internals/map.md' : address;
@@ -129,6 +131,7 @@ function writeReference() {
 /** The demos with the package that they import, as the server of `npm start` serves them. */
 function copyDemos() {
   cpSync(join(root, 'web-demo'), join(site, 'demo'), { recursive: true });
+  cpSync(join(root, 'models'), join(site, 'models'), { recursive: true });
   cpSync(join(root, 'js'), join(site, 'js'), {
     recursive: true,
     filter: (file) => !/\/(cli|types)(\/|$)|\.d\.ts$/.test(relative(root, file)),
