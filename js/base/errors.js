@@ -1,5 +1,7 @@
 /** The one class of everything that is thrown, and the check that no option passes unread. */
 
+import { isKind } from './kind.js';
+
 /** @import { ErrorCode, History } from '../types.js' */
 
 export class TrainletError extends Error {
@@ -37,7 +39,7 @@ export function sentenceOf(error) {
 /** Names a wrong value for a message; a promise is one that nobody has awaited. @param {unknown} value */
 export function nameOf(value) {
   if (value === null || typeof value !== 'object') return typeof value === 'string' ? `'${value}'` : String(value);
-  if (value instanceof Promise) return 'a promise: await it';
+  if (isKind(value, 'Promise')) return 'a promise: await it';
   const name = Array.isArray(value) ? 'array' : (value.constructor?.name ?? 'thing without a class');
   return `${/^[AEIOae]/.test(name) ? 'an' : 'a'} ${name}`;
 }
@@ -50,7 +52,7 @@ export function checkObject(where, value) {
 /** @param {string} where @param {unknown} value */
 export function needObject(where, value) {
   const plain = typeof value === 'object' && value !== null && !Array.isArray(value) && !ArrayBuffer.isView(value);
-  if (plain && !(value instanceof Promise)) return;
+  if (plain && !isKind(value, 'Promise')) return;
   throw invalid(`${where}: wanted an object, not ${nameOf(value)}`);
 }
 

@@ -26,7 +26,8 @@ export function ownOptions(where, options, keys, symbols = []) {
 function owned(value) {
   readable(value);
   if (typeof value !== 'object' || value === null) return value;
-  if (![null, Object.prototype].includes(Object.getPrototypeOf(value))) return value;
+  const prototype = Object.getPrototypeOf(value); // plain: it has none, or the Object of any realm has made it
+  if (prototype !== null && Object.getPrototypeOf(prototype) !== null) return value;
   return Object.fromEntries(Object.entries(value).map(([key, option]) => [key, readable(option)]));
 }
 

@@ -1,5 +1,7 @@
 /** Differences between Node and browsers: Node's own modules, and file paths beside URLs. */
 
+import { isKind } from './kind.js';
+
 /** True in Node, false in a page that happens to have a `process`. */
 export const isNode =
   Boolean(globalThis.process?.versions?.node) && (typeof Worker === 'undefined' || typeof document === 'undefined');
@@ -24,7 +26,7 @@ export function nodeModule(name) {
  * @returns {Promise<URL>}
  */
 export async function locate(source) {
-  if (source instanceof URL) return source;
+  if (isKind(source, 'URL')) return source;
   if (/^[a-z][a-z0-9+.-]+:/i.test(source)) return new URL(source);
   if (isNode) return (await nodeModule('url')).pathToFileURL(source);
   return new URL(source, globalThis.document?.baseURI ?? globalThis.location?.href);

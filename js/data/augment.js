@@ -1,6 +1,7 @@
 /** Augmentation: the option of `fit`, and the worker that changes each batch before it trains. */
 
 import { abortedBy, checkKeys, invalid, nameOf, sentenceOf, TrainletError } from '../base/errors.js';
+import { isKind } from '../base/kind.js';
 import { isNode, locate, nodeModule } from '../base/platform.js';
 import { workerFrom } from '../base/worker.js';
 
@@ -89,7 +90,7 @@ function stepOf(step, signal) {
   const stage = typeof step === 'string' ? { type: step } : step;
   if (stage?.module !== undefined) {
     checkKeys('augment: module', stage, ['module', 'options']);
-    const isPlace = typeof stage.module === 'string' || stage.module instanceof URL;
+    const isPlace = typeof stage.module === 'string' || isKind(stage.module, 'URL');
     if (!isPlace) throw invalid(`augment: module must be a URL or a path, not ${nameOf(stage.module)}`);
     return { module: String(stage.module), options: plain(stage.options) };
   }

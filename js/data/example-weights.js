@@ -3,6 +3,7 @@
  */
 
 import { checkObject, invalid, TrainletError } from '../base/errors.js';
+import { isKind } from '../base/kind.js';
 import { check } from '../base/tensor.js';
 
 /** @import { FitOptions, SampleWeight, ValueInfo } from '../types.js' */
@@ -68,7 +69,7 @@ function namesIn(json) {
 /** @param {SampleWeight | undefined} weights @returns {{ data: ArrayLike<number | bigint> } | undefined} */
 function given(weights) {
   if (weights === undefined) return undefined;
-  const plain = Array.isArray(weights) || weights instanceof Float32Array || weights instanceof Float64Array;
+  const plain = Array.isArray(weights) || isKind(weights, 'Float32Array') || isKind(weights, 'Float64Array');
   return plain ? { data: weights } : /** @type {Taken} */ (check('sampleWeight', weights));
 }
 

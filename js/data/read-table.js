@@ -1,6 +1,7 @@
 /** A table of numbers and texts to the tensors that a network learns from, and the same for new rows. */
 
 import { checkSignal, checkWhole, invalid, nameOf, sentenceOf } from '../base/errors.js';
+import { isKind } from '../base/kind.js';
 import { ownOptions } from '../base/own-options.js';
 import { readSource } from '../sources/source.js';
 import { numberOf, tableOf, textOf, unreadable } from './csv.js';
@@ -86,9 +87,9 @@ const areNumbers = (names) =>
 
 /** @param {unknown} source */
 function sourceName(source) {
-  if (source instanceof URL) return source.href;
+  if (isKind(source, 'URL')) return source.href;
   if (typeof source === 'string' && !isText(source)) return source;
-  return (source instanceof Blob && 'name' in source && String(source.name)) || 'the table';
+  return (isKind(source, 'Blob') && 'name' in source && String(source.name)) || 'the table';
 }
 
 /** A text of several lines is a table itself, not where one is. @param {string} source */

@@ -1,5 +1,6 @@
 /** Columns of a table: their types, guessed from the cells; cells to numbers; numbers to the rows of a tensor. */
 
+import { isKind } from '../base/kind.js';
 import { Tensor } from '../base/tensor.js';
 import { numberOf, unreadable } from './csv.js';
 
@@ -102,7 +103,7 @@ function indicesOf({ name, role, categories = [] }, cells, { where, isMissing, w
 }
 
 /** True for a missing cell, or a category that is not known. @param {Values} values @param {number} row */
-const isAbsent = (values, row) => (values instanceof Int32Array ? values[row] < 0 : Number.isNaN(values[row]));
+const isAbsent = (values, row) => (isKind(values, 'Int32Array') ? values[row] < 0 : Number.isNaN(values[row]));
 
 /**
  * Mean and variance of numbers in some rows, missing ones at the mean, as scikit-learn's SimpleImputer and
@@ -110,7 +111,7 @@ const isAbsent = (values, row) => (values instanceof Int32Array ? values[row] < 
  * @param {Values} values @param {readonly number[]} rows
  */
 export function momentsOf(values, rows) {
-  if (values instanceof Int32Array) return {};
+  if (isKind(values, 'Int32Array')) return {};
   const present = rows.filter((row) => !isAbsent(values, row));
   const mean = present.reduce((sum, row) => sum + values[row], 0) / Math.max(present.length, 1);
   const squares = present.reduce((sum, row) => sum + (values[row] - mean) ** 2, 0);

@@ -5,6 +5,7 @@
 
 import { sentenceOf, TrainletError } from '../base/errors.js';
 import { lazy } from '../base/lazy.js';
+import { isKind } from '../base/kind.js';
 import { isNode, nodeModule } from '../base/platform.js';
 
 /** @type {Map<string, Promise<WebAssembly.Module>>} */
@@ -49,7 +50,7 @@ function hasRelaxedSimd() {
 /** @param {Response | Uint8Array | ArrayBuffer} source */
 async function compile(source) {
   try {
-    return source instanceof Response
+    return isKind(source, 'Response')
       ? await WebAssembly.compileStreaming(source)
       : await WebAssembly.compile(/** @type {BufferSource} */ (source));
   } catch (error) {

@@ -1,5 +1,6 @@
 /** Writes a graph as an ONNX file. The numbers of fields and types are those of onnx.proto. */
 
+import { isKind } from '../base/kind.js';
 import { concatBytes } from '../base/rows.js';
 import { bytesOf } from '../base/tensor.js';
 import { message } from '../formats/protobuf-writer.js';
@@ -81,7 +82,7 @@ function attributeOf([name, value]) {
   const named = message([1, name]);
   if (typeof value === 'number') return [...named, ...message([3, value], [20, INT])];
   if (typeof value === 'string') return [...named, ...message([4, value], [20, STRING])];
-  if (value instanceof Float32Array)
+  if (isKind(value, 'Float32Array'))
     return [...named, Uint8Array.of(2 * 8 + 5), bytesOf(value), ...message([20, FLOAT])];
   if ('data' in value) return [...named, ...message([5, tensorOf(value)], [20, TENSOR])];
   const isText = typeof value[0] === 'string';
@@ -93,7 +94,7 @@ function attributeOf([name, value]) {
 const tensorOf = ({ dims, data }, name = '') =>
   message(
     ...fieldsOf(1, dims),
-    [2, data instanceof Float32Array ? TYPES.float32 : TYPES.int64],
+    [2, isKind(data, 'Float32Array') ? TYPES.float32 : TYPES.int64],
     [8, name],
     [9, bytesOf(data)],
   );

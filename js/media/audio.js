@@ -1,6 +1,7 @@
 /** Tensors of sounds: samples at the rate a network wants, as they are, in frames, or as a mel spectrogram. */
 
 import { checkKeys, checkWhole, invalid, nameOf, sentenceOf, TrainletError } from '../base/errors.js';
+import { isKind } from '../base/kind.js';
 import { concatFloats } from '../base/rows.js';
 import { Tensor } from '../base/tensor.js';
 import { resample } from './audio-resample.js';
@@ -51,10 +52,10 @@ function checkOptions(options) {
 
 /** @param {string} what @param {AudioSource} source @param {AudioOptions} options @returns {Promise<Sound>} */
 async function soundOf(what, source, { sampleRate, sourceRate }) {
-  if (source instanceof Float32Array) return { samples: source, rate: sourceRate };
+  if (isKind(source, 'Float32Array')) return { samples: source, rate: sourceRate };
   if (sourceRate !== undefined)
     throw invalid('sourceRate is for a Float32Array; other sounds have a rate of their own');
-  if (source instanceof Blob) return mono(what, await decode(what, source, sampleRate ?? USUAL_RATE));
+  if (isKind(source, 'Blob')) return mono(what, await decode(what, source, sampleRate ?? USUAL_RATE));
   return mono(what, source);
 }
 
@@ -68,7 +69,7 @@ function mono(what, buffer) {
     throw invalid(`${what} must be an AudioBuffer, a Float32Array or a Blob, not ${nameOf(buffer)}`);
   /** @type {Float32Array[]} */
   const channels = Array.from({ length: numberOfChannels }, (_, c) => buffer.getChannelData(c));
-  if (!channels.every((channel) => channel instanceof Float32Array))
+  if (!channels.every((channel) => isKind(channel, 'Float32Array')))
     throw invalid(`${what}: getChannelData must give a Float32Array, not ${nameOf(channels[0])}`);
   const samples = channels[0].map((_, i) => channels.reduce((sum, channel) => sum + channel[i], 0) / numberOfChannels);
   return { samples, rate };

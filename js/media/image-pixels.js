@@ -1,6 +1,7 @@
 /** The pixels of a picture, whatever holds it: ImageData as it is, and in browsers all that a canvas can draw. */
 
 import { invalid, nameOf, sentenceOf, TrainletError } from '../base/errors.js';
+import { isKind, kindOf } from '../base/kind.js';
 
 /** @import { ImageSource } from '../types.js' */
 /** @typedef {{ data: Uint8Array | Uint8ClampedArray, width: number, height: number }} Pixels RGBA, as in ImageData */
@@ -18,14 +19,11 @@ const DRAWN = {
   VideoFrame: ['displayWidth', 'displayHeight'],
 };
 
-/** Also where it is of another window. @param {unknown} value */
-const classOf = (value) => Object.prototype.toString.call(value).slice(8, -1);
-
 /** @param {string} what @param {ImageSource} source @returns {Promise<Pixels>} */
 export async function pixelsOf(what, source) {
-  const kind = classOf(source);
-  if (kind === 'Blob' || kind === 'File') return await decode(what, /** @type {Blob} */ (source));
-  if (typeof source === 'string' || source instanceof URL) return await decode(what, await fetched(what, source));
+  const kind = kindOf(source);
+  if (isKind(source, 'Blob')) return await decode(what, source);
+  if (typeof source === 'string' || isKind(source, 'URL')) return await decode(what, await fetched(what, source));
   if (Object.hasOwn(DRAWN, kind)) return await draw(what, source, DRAWN[kind]);
   return checkPixels(what, source);
 }
@@ -38,7 +36,7 @@ function checkPixels(what, source) {
       `${what} must be an ImageData ({ data, width, height }), ImageBitmap, canvas, image, video, Blob or URL, ` +
         `not ${nameOf(source)}`,
     );
-  if (!(data instanceof Uint8ClampedArray || data instanceof Uint8Array))
+  if (!(isKind(data, 'Uint8ClampedArray') || isKind(data, 'Uint8Array')))
     throw invalid(`${what}: the data of its pixels must be a Uint8ClampedArray, not ${nameOf(data)}`);
   if (![width, height].every((side) => Number.isSafeInteger(side) && side > 0) || data.length !== 4 * width * height)
     throw invalid(
@@ -99,9 +97,9 @@ async function draw(what, source, sides) {
 
 /** An image that is still loading is waited for. @param {string} what @param {any} source */
 async function settle(what, source) {
-  if (classOf(source) === 'HTMLVideoElement' && source.readyState < 2)
+  if (kindOf(source) === 'HTMLVideoElement' && source.readyState < 2)
     throw unreadable(`${what}: the video has no frame yet: wait for its event 'loadeddata'`);
-  if (classOf(source) !== 'HTMLImageElement') return;
+  if (kindOf(source) !== 'HTMLImageElement') return;
   await source.decode().catch((/** @type {unknown} */ error) => {
     throw unreadable(`${what}: the image ${source.currentSrc || 'without a src'} could not be loaded`, error);
   });

@@ -4,6 +4,7 @@
  */
 
 import { nameOf, TrainletError } from '../base/errors.js';
+import { isKind } from '../base/kind.js';
 import { Tensor } from '../base/tensor.js';
 import { runGraph, tensorsOf } from './run.js';
 
@@ -15,7 +16,7 @@ const bad = (message) => new TrainletError('invalid-feed', message);
 /** @param {ValueInfo} input @param {unknown} value its keys and values as tensors */
 function opened({ name, type, map }, value) {
   if (value === null || value === undefined) return value;
-  if (!(value instanceof Map)) throw bad(`input '${name}' is a map: it must be a Map, not ${nameOf(value)}`);
+  if (!isKind(value, 'Map')) throw bad(`input '${name}' is a map: it must be a Map, not ${nameOf(value)}`);
   const tensor = (/** @type {string} */ what, /** @type {string} */ as, /** @type {unknown[]} */ given) => {
     const wanted = as === 'string' ? 'string' : as === 'int64' ? 'bigint' : 'number';
     const odd = given.find((one) => typeof one !== wanted);

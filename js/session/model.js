@@ -4,6 +4,7 @@
  */
 
 import { checkObject, invalid, nameOf } from '../base/errors.js';
+import { isKind } from '../base/kind.js';
 import { lazy } from '../base/lazy.js';
 import { clients, withClient } from '../engine/client.js';
 import { checkEngineOptions, engineOf, packConstants } from '../engine/options.js';
@@ -114,7 +115,7 @@ async function readModel(model, options) {
 
 /** Separates files that are in memory, which are passed whole, from those that the engine gets tensor by tensor. */
 function inTwo(/** @type {Record<string, Source>} */ externalData) {
-  const isWhole = (/** @type {Source} */ source) => source instanceof Uint8Array || source instanceof ArrayBuffer;
+  const isWhole = (/** @type {Source} */ source) => isKind(source, 'Uint8Array') || isKind(source, 'ArrayBuffer');
   const all = Object.entries(externalData);
   const [whole, others] = [true, false].map((whole) => all.filter(([, source]) => isWhole(source) === whole));
   return { whole: Object.fromEntries(whole), inPieces: others.length ? Object.fromEntries(others) : undefined };

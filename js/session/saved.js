@@ -1,6 +1,7 @@
 /** A session in a store: its models, checkpoint and preprocessing as one version, and a session of them again. */
 
 import { checkKeys, checkObject, invalid, nameOf, needObject, sentenceOf, TrainletError } from '../base/errors.js';
+import { isKind } from '../base/kind.js';
 import { concatBytes } from '../base/rows.js';
 import { openBackend, Versions } from '../storage/versions.js';
 import { sumsOf } from './file-sums.js';
@@ -65,14 +66,14 @@ export async function save(session, checkpoint, name, options) {
 
 /** Refuses what can be read once only. @param {PartSource} part */
 function needReadable([name, , source]) {
-  if (source instanceof Response)
+  if (isKind(source, 'Response'))
     throw invalid(`save: ${name} was a Response, which can be read once: give create its URL or a Blob`);
 }
 
 /** @param {string} file the engine's name of a part, or a location of external data @param {PartSource[]} sources */
 function isAnother(file, sources) {
   const [name, , source] = sources.find(([, which]) => which === file) ?? [`externalData['${file}']`];
-  const from = typeof source === 'string' || source instanceof URL ? ` at ${source}` : '';
+  const from = typeof source === 'string' || isKind(source, 'URL') ? ` at ${source}` : '';
   return new TrainletError(
     'integrity-mismatch',
     `save: ${name}${from} is another file than the one that the session was made of, so nothing is saved: ` +

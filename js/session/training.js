@@ -3,6 +3,7 @@
 import { askedAt } from '../base/call-site.js';
 import { checkKeys, checkWhole, invalid, nameOf } from '../base/errors.js';
 import { bind } from '../base/feeds.js';
+import { isKind } from '../base/kind.js';
 import { lazy } from '../base/lazy.js';
 import { check, pack, Tensor } from '../base/tensor.js';
 import { sumsOf } from './file-sums.js';
@@ -144,7 +145,7 @@ export class TrainingSession {
   async loadParametersBuffer(bytes, which = true) {
     const chosen = whichOf('loadParametersBuffer', which);
     const wanted = 4 * (await this.#ask('elementCount', chosen)); // bytes of float32
-    const copy = bytes instanceof Uint8Array ? new Uint8Array(bytes) : undefined;
+    const copy = isKind(bytes, 'Uint8Array') ? new Uint8Array(bytes) : undefined;
     if (copy?.length !== wanted) {
       throw invalid(
         `loadParametersBuffer: wanted a Uint8Array of ${wanted} bytes, not ${copy ? copy.length : nameOf(bytes)}`,

@@ -4,6 +4,7 @@
  */
 
 import { checkSignal, sentenceOf, TrainletError } from '../base/errors.js';
+import { isKind } from '../base/kind.js';
 import { isNode, locate, nodeModule } from '../base/platform.js';
 import { readSource } from './source.js';
 
@@ -134,7 +135,7 @@ async function withSentence(location, source, { signal }, work) {
   } catch (error) {
     checkSignal(signal);
     if (error instanceof TrainletError) throw error;
-    const from = typeof source === 'string' || source instanceof URL ? ` from ${source}` : '';
+    const from = typeof source === 'string' || isKind(source, 'URL') ? ` from ${source}` : '';
     const what = location === 'weights' ? location : `externalData['${location}']`;
     const message = `${what} could not be loaded${from}: ${sentenceOf(error)}`;
     throw new TrainletError('source-unreadable', message, { cause: error });
@@ -146,11 +147,11 @@ async function withSentence(location, source, { signal }, work) {
  * @returns {Promise<Ranges>}
  */
 async function rangesOf(location, source, options) {
-  if (source instanceof Blob) return ofBlob(source);
-  if (source instanceof Uint8Array) return ofBytes(source);
-  if (source instanceof ArrayBuffer) return ofBytes(new Uint8Array(source));
-  if (source instanceof Response) return ofBlob(await blobOf(source));
-  const isPlace = typeof source === 'string' || source instanceof URL;
+  if (isKind(source, 'Blob')) return ofBlob(source);
+  if (isKind(source, 'Uint8Array')) return ofBytes(source);
+  if (isKind(source, 'ArrayBuffer')) return ofBytes(new Uint8Array(source));
+  if (isKind(source, 'Response')) return ofBlob(await blobOf(source));
+  const isPlace = typeof source === 'string' || isKind(source, 'URL');
   if (!isPlace || String(source).startsWith('indexeddb:'))
     return ofBlob(new Blob([await readSource(location, source, { ...options, integrity: {} })]));
   const url = await locate(source);

@@ -6,6 +6,7 @@
  */
 
 import { checkSignal, invalid, TrainletError } from '../base/errors.js';
+import { isKind } from '../base/kind.js';
 import { locate } from '../base/platform.js';
 import { floatsOf, openSafetensors, toBrain, toHalf } from '../formats/safetensors.js';
 import { readSource } from './source.js';
@@ -61,7 +62,7 @@ export async function handWeights(client, sources, { late, notes }, options, ope
 async function partsOf(sources, options) {
   if (Array.isArray(sources)) return sources;
   const source = /** @type {string | URL} */ (sources);
-  const named = source instanceof URL ? source.pathname : source;
+  const named = isKind(source, 'URL') ? source.pathname : source;
   if (typeof named !== 'string' || !/\.json$/.test(named)) return [source];
   const bytes = await readSource('weights', source, { ...options, integrity: {} });
   const [, map = '{}'] = /"weight_map"\s*:\s*(\{[^{}]*\})/.exec(new TextDecoder().decode(bytes)) ?? [];

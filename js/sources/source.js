@@ -1,6 +1,7 @@
 /** Reads bytes from wherever a user has them: a URL, a path, memory, a blob, a response or the checkpoint store. */
 
 import { checkSignal, nameOf, sentenceOf, TrainletError } from '../base/errors.js';
+import { isKind } from '../base/kind.js';
 import { lazy } from '../base/lazy.js';
 import { isNode, locate } from '../base/platform.js';
 import { checkLength } from './length.js';
@@ -28,7 +29,7 @@ export async function readSource(name, source, { signal, onProgress, integrity =
   } catch (error) {
     checkSignal(signal);
     if (error instanceof TrainletError) throw error;
-    const from = typeof source === 'string' || source instanceof URL ? ` from ${source}` : '';
+    const from = typeof source === 'string' || isKind(source, 'URL') ? ` from ${source}` : '';
     throw new TrainletError('source-unreadable', `${name} could not be loaded${from}: ${sentenceOf(error)}`, {
       cause: error,
     });
@@ -65,14 +66,14 @@ export async function readExternal(options, models = []) {
  * @param {AbortSignal | undefined} signal
  */
 async function read(source, progress, signal) {
-  if (source instanceof Uint8Array)
+  if (isKind(source, 'Uint8Array'))
     return Object.assign(new Uint8Array(source), 'beside' in source && { beside: source.beside });
-  if (source instanceof ArrayBuffer) return new Uint8Array(source.slice(0));
-  if (source instanceof Blob) return new Uint8Array(await source.arrayBuffer());
-  if (source instanceof Response) return await readResponse(source, progress);
+  if (isKind(source, 'ArrayBuffer')) return new Uint8Array(source.slice(0));
+  if (isKind(source, 'Blob')) return new Uint8Array(await source.arrayBuffer());
+  if (isKind(source, 'Response')) return await readResponse(source, progress);
   if (typeof source === 'string' && source.startsWith('indexeddb:'))
     return await (await lazy(() => import('../storage/stored-source.js'))).readStored(source);
-  if (typeof source !== 'string' && !(source instanceof URL)) return undefined;
+  if (typeof source !== 'string' && !isKind(source, 'URL')) return undefined;
   const url = await locate(source);
   if (isNode && url.protocol === 'file:') return await (await lazy(() => import('./file.js'))).fileOf(url, signal);
   return await readResponse(await fetch(url, { signal }), progress);

@@ -3,6 +3,7 @@
  */
 
 import { checkKeys, checkWhole, invalid, nameOf, TrainletError } from '../base/errors.js';
+import { isKind } from '../base/kind.js';
 import { concatRows } from '../base/rows.js';
 import { Tensor } from '../base/tensor.js';
 import { CUT } from './envelope.js';
@@ -133,7 +134,7 @@ export class Samples {
 
   /** @param {Uint8Array} bytes */
   async import(bytes) {
-    if (!(bytes instanceof Uint8Array)) throw invalid(`import: wanted a Uint8Array, not ${nameOf(bytes)}`);
+    if (!isKind(bytes, 'Uint8Array')) throw invalid(`import: wanted a Uint8Array, not ${nameOf(bytes)}`);
     const entries = await readSamples(bytes.slice());
     return await this.#write('the samples could not be imported', async () => {
       const known = new Set((await this.#backend.list()).map(({ name }) => name));

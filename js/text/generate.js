@@ -1,6 +1,7 @@
 /** Text from a language model as it is in a session now, a token at a time. */
 
 import { checkKeys, checkSignal, checkWhole, invalid, nameOf, TrainletError } from '../base/errors.js';
+import { isKind } from '../base/kind.js';
 import { pack } from '../base/tensor.js';
 import { decoderOf, emptyFor, flagFor, tensorFor } from './decoder.js';
 import { chooserOf } from './sampling.js';
@@ -71,7 +72,7 @@ const outOfRange = (all, index = '') =>
 
 /** @param {string} what @param {unknown} ids @returns {number[]} */
 function tokensOf(what, ids) {
-  const isList = Array.isArray(ids) || (ArrayBuffer.isView(ids) && !(ids instanceof DataView));
+  const isList = Array.isArray(ids) || (ArrayBuffer.isView(ids) && !isKind(ids, 'DataView'));
   const tokens = isList ? Array.from(/** @type {ArrayLike<number>} */ (ids), Number) : [];
   if (!tokens.length) throw invalid(`generate: ${what} must be an array of at least one token, not ${nameOf(ids)}`);
   for (const token of tokens) checkWhole(`generate: a token of ${what}`, token, 0);
@@ -290,7 +291,7 @@ class Reader {
     const args = { graph: this.#graph, feeds: packed, fetches, call: /** @type {const} */ ('decode'), more };
     const outputs = /** @type {NumberOutputs} */ (await this.#asking('run', args, [packed.buffer], this.#signal));
     const { type, data } = outputs[fetches[0]];
-    if (data instanceof Float32Array) return data;
+    if (isKind(data, 'Float32Array')) return data;
     throw invalid(`generate: the scores '${fetches[0]}' must be float32, not ${type}`);
   }
 }

@@ -1,6 +1,7 @@
 /** Texts as the examples that a language model learns from: windows of token ids, each with the next as its label. */
 
 import { checkKeys, checkWhole, invalid, nameOf } from '../base/errors.js';
+import { isKind } from '../base/kind.js';
 import { Tensor } from '../base/tensor.js';
 import { decoderOf, emptyFor, tensorFor } from './decoder.js';
 
@@ -43,7 +44,7 @@ export function packText(texts, options) {
 
 /** @param {unknown} value @returns {value is ArrayLike<number | bigint>} */
 const isIds = (value) =>
-  (ArrayBuffer.isView(value) && !(value instanceof DataView)) ||
+  (ArrayBuffer.isView(value) && !isKind(value, 'DataView')) ||
   (Array.isArray(value) && value.every((id) => typeof id === 'number' || typeof id === 'bigint'));
 
 /** @param {unknown} texts @returns {Text[]} */
