@@ -79,6 +79,8 @@ export const snakeOf = (type) =>
  * @returns {T & { name?: string }}
  */
 export function optionsOf(title, options, defaults) {
+  if (options instanceof SymbolicTensor)
+    throw invalid(`${title}: a tensor came in place of options: make the layer, then call it, as ${title}()(x)`);
   checkKeys(title, options, ['name', ...Object.keys(defaults)]);
   const given = Object.entries(options ?? {}).filter(([, value]) => value !== undefined);
   const all = { name: undefined, ...defaults, ...Object.fromEntries(given) };

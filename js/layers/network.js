@@ -27,13 +27,15 @@ export async function sequential(layers, options) {
   const [first, ...rest] = /** @type {[SymbolicTensor, ...Layer[]]} */ (/** @type {unknown} */ (layers));
   if (!(first instanceof SymbolicTensor))
     throw invalid('sequential: the first of its layers must be an input, as input([13])');
-  const states = rest.map((layer, i) => {
-    if (layer?.state) return layer.state;
-    throw invalid(`sequential: item ${i + 1} of its list is ${nameOf(layer)}, not a layer as dense(1)`);
-  });
+  const states = rest.flatMap((layer) => layer?.state ?? []);
   const names = namesOf([first.call.layer, ...states]);
-  const output = states.reduce((x, state) => apply(state, [x], names.get(state)), first);
-  return await written(true, [first], [output], all);
+  const output = rest.reduce((x, layer, i) => {
+    const state = layer?.state;
+    const y = state ? apply(state, [x], names.get(state)) : typeof layer === 'function' ? layer(x) : layer;
+    if (y instanceof SymbolicTensor && y !== /** @type {unknown} */ (layer)) return y;
+    throw invalid(`sequential: item ${i + 1} must be a layer as dense(1), or give a tensor, not ${nameOf(y)}`);
+  }, first);
+  return await written(states.length === rest.length, [first], [output], all);
 }
 
 /** @type {typeof import('../types/layers/index.js').model} */

@@ -23,6 +23,9 @@ export interface Layer {
   readonly state: object;
 }
 
+/** A part of a network: a function from tensor to tensor, which calls layers. */
+export type Block = (x: SymbolicTensor) => SymbolicTensor;
+
 /** The type of what is fed. Layers compute in float32. */
 export type InputType = 'float32' | 'int32' | 'int64' | 'uint8';
 
@@ -61,12 +64,16 @@ export interface ModelOptions extends NetworkOptions {
 export function input(shape: readonly (number | null)[], options?: InputOptions): SymbolicTensor;
 
 /**
- * A network of layers in a row, as ONNX bytes.
+ * A network of layers in a row, as ONNX bytes. A function that calls layers stands for a part of it, as a model in a
+ * model of Keras does.
  *
  *     const network = await sequential([input([13]), dense(64, { activation: 'relu' }), dense(1)], { seed: 7 });
  *     const artifacts = await generateArtifacts(network, { loss: 'mse' });
  */
-export function sequential(layers: readonly (SymbolicTensor | Layer)[], options?: NetworkOptions): Promise<Bytes>;
+export function sequential(
+  layers: readonly (SymbolicTensor | Layer | Block)[],
+  options?: NetworkOptions,
+): Promise<Bytes>;
 
 /**
  * A network of any shape, as ONNX bytes: several inputs, branches, layers that are called twice, several outputs.

@@ -244,7 +244,23 @@ const REFUSED = {
   ],
   'no layer': [
     () => sequential([input([3]), /** @type {any} */ (dense)]),
-    /^sequential: item 1 of its list is dense.*, not a layer as dense\(1\)$|^sequential: item 1 of its list is /s,
+    /^dense: units must be a whole number of at least 1, not a SymbolicTensor$/,
+  ],
+  'a layer that is not made': [
+    () => sequential([input([3]), /** @type {any} */ (flatten)]),
+    /^flatten: a tensor came in place of options: make the layer, then call it, as flatten\(\)\(x\)$/,
+  ],
+  'a number for a layer': [
+    () => sequential([input([3]), /** @type {any} */ (5)]),
+    /^sequential: item 1 must be a layer as dense\(1\), or give a tensor, not 5$/,
+  ],
+  'two inputs in a row': [
+    () => sequential([input([3]), input([3])]),
+    /^sequential: item 1 must be a layer as dense\(1\), or give a tensor, not a SymbolicTensor$/,
+  ],
+  'a block that gives no tensor': [
+    () => sequential([input([3]), dense(2), /** @type {any} */ (() => undefined)]),
+    /^sequential: item 2 must be a layer as dense\(1\), or give a tensor, not undefined$/,
   ],
   'a layer where a tensor belongs': [
     () => dense(1)(/** @type {any} */ (dense(3))),
@@ -315,3 +331,25 @@ for (const [name, [make, message]] of Object.entries(REFUSED))
   test(`refused in a sentence: ${name}`, async () => {
     await assert.rejects(async () => await make(), { code: 'invalid-argument', message });
   });
+
+test('a function that calls layers is a part of a sequential network: what model makes of the same calls', async () => {
+  const residual = () => {
+    const [first, second] = [conv2d(4, 3, { padding: 'same', activation: 'relu' }), conv2d(4, 3, { padding: 'same' })];
+    return (/** @type {any} */ x) => add()([x, second(first(x))]);
+  };
+  const seed = 5;
+  const listOf = () => [input([4, 8, 8]), residual(), residual(), flatten(), dense(3)];
+  const nested = await sequential(listOf(), { seed });
+  const [x, ...rest] = /** @type {any[]} */ (listOf());
+  const flat = await model({ inputs: x, outputs: rest.reduce((y, layer) => layer(y), x), seed });
+  assert.deepEqual(nested, flat);
+  const shared = residual();
+  const twice = await sequential([input([4, 8, 8]), shared, shared, flatten(), dense(3)], { seed });
+  assert.deepEqual([graphOf(nested).weights.length, graphOf(twice).weights.length], [10, 6]);
+  const artifacts = await generateArtifacts(nested, { loss: 'mse', ...THREADED });
+  const session = await TrainingSession.create(artifacts, THREADED);
+  const feeds = { input_layer: tensor([2, 4, 8, 8]), target: tensor([2, 3], 2) };
+  const { loss } = await session.step(feeds);
+  assert.ok((await session.step(feeds)).loss < loss);
+  await session.release();
+});
