@@ -25,6 +25,7 @@ const COMMON = {
   recurrentActivation: /** @type {RecurrentActivation} */ ('sigmoid'),
   recurrentInitializer: /** @type {Initializer} */ ('orthogonal'),
   returnSequences: false,
+  goBackwards: false,
 };
 const LSTM = { ...COMMON, unitForgetBias: true };
 const GRU = { ...COMMON, resetAfter: true };
@@ -59,6 +60,7 @@ export const bidirectional = (layer, options) =>
       const cell = /** @type {Cell | undefined} */ (one?.cell);
       return cell ?? refused(`${title}: wanted a layer lstm(…) or gru(…), not ${nameOf(one)}`);
     });
+    if (cells[0].options.goBackwards) refused(`${title}: its layer runs forwards, without goBackwards`);
     if (cells[0].op !== cells[1].op || cells[0].units !== cells[1].units)
       refused(`${title}: backwardLayer must be of the same kind, and have as many units`);
     return (scope, x) => run(scope, x, cells, all.mergeMode);
@@ -84,7 +86,9 @@ function run(scope, x, cells, mergeMode) {
     ...(cells.length > 1 ? { direction: 'bidirectional' } : {}),
     ...(op === 'GRU' ? { linear_before_reset: Number(options.resetAfter) } : {}),
   };
-  const inputs = [scope.transpose(x, [1, 0, 2]).value, ...weightsOf(scope, cells, scope.size(x, 2, 'features'))];
+  const isTurned = cells.length === 1 && options.goBackwards;
+  const steps = isTurned ? { value: backwards(scope, x.value), shape: x.shape } : x;
+  const inputs = [scope.transpose(steps, [1, 0, 2]).value, ...weightsOf(scope, cells, scope.size(x, 2, 'features'))];
   const out = scope.node(op, inputs, attributes, isAll ? 0 : 1);
   /* (time, directions, batch, units) or (directions, batch, units): the batch comes first, directions before units */
   const turned = scope.node('Transpose', [out], { perm: isAll ? [2, 0, 1, 3] : [1, 0, 2] });
@@ -93,6 +97,10 @@ function run(scope, x, cells, mergeMode) {
     shape: [x.shape[0], ...(isAll ? [x.shape[1]] : []), mergeMode === 'concat' ? units * cells.length : units],
   };
 }
+
+/** The steps in the other order, which Keras keeps in the output. @param {Scope} scope @param {Value} value */
+const backwards = (scope, value) =>
+  scope.node('Slice', [value, scope.ints(-1), scope.ints(-(2 ** 31)), scope.ints(1), scope.ints(-1)]);
 
 /** Joins the directions. @param {Scope} scope @param {Value} value @param {boolean} isAll @param {string} mergeMode */
 const merged = (scope, value, isAll, mergeMode) =>

@@ -16,6 +16,8 @@ export interface RecurrentOptions extends LayerOptions, BiasOptions {
   recurrentInitializer?: Initializer;
   /** Gives the state after each step, (time, units); default false: after the last, (units). */
   returnSequences?: boolean;
+  /** Begins with the last step, and gives the states of `returnSequences` in that order; default false. */
+  goBackwards?: boolean;
 }
 
 export interface LstmOptions extends RecurrentOptions {

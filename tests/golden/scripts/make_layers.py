@@ -126,6 +126,8 @@ CASES = {
     "gru": ([[5, 4]], [rnn("gru")]),
     "gru sequences": ([[5, 4]], [rnn("gru", returnSequences=True, activation="softsign")]),
     "gru reset before": ([[5, 4]], [rnn("gru", resetAfter=False)]),
+    "lstm backwards": ([[5, 4]], [rnn("lstm", goBackwards=True)]),
+    "gru backwards": ([[5, 4]], [rnn("gru", goBackwards=True, returnSequences=True), rnn("gru")]),
     "bidirectional": ([[5, 4]], [layer("bidirectional", rnn("lstm"))]),
     **{
         f"bidirectional {mode}": ([[5, 4]], [layer("bidirectional", rnn("gru", returnSequences=True), mergeMode=mode)])

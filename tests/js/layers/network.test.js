@@ -266,6 +266,10 @@ const REFUSED = {
     () => dense(1)(/** @type {any} */ (dense(3))),
     /^dense wants tensors as input\(…\) and other layers give them, /,
   ],
+  'a layer of both ways that goes backwards': [
+    () => layers.bidirectional(lstm(3, { goBackwards: true })),
+    /^bidirectional: its layer runs forwards, without goBackwards$/,
+  ],
   'a name twice': [
     () => sequential([input([3]), dense(3, { name: 'a' }), dense(3, { name: 'a' })]),
     /^two layers have the name 'a'$/,
