@@ -4,19 +4,12 @@ import { checkKeys, checkObject, invalid, nameOf, needObject, sentenceOf, Trainl
 import { isKind } from '../base/kind.js';
 import { concatBytes } from '../base/rows.js';
 import { openBackend, Versions } from '../storage/versions.js';
-import { sumsOf } from './file-sums.js';
 import { MADE, readParts, sourcesOf } from './open.js';
 
-/** @import { ArtifactSources, CheckpointStore, EngineOptions, LoadSessionOptions } from '../types.js' */
+/** @import { ArtifactSources, CheckpointStore, LoadSessionOptions } from '../types.js' */
 /** @import { SaveSessionOptions, TrainingSessionOptions } from '../types.js' */
 /** @import { PartSource } from './open.js' */
 /** @import { TrainingSession } from './training.js' */
-/**
- * @typedef {object} Made what a session was made of
- * @property {PartSource[]} sources
- * @property {EngineOptions['externalData']} [externalData]
- * @property {[file: string, sum: number][]} [sums] of these files
- */
 /**
  * @typedef {{ format: number, parts: [name: string, bytes: number][], external: [location: string, bytes: number][],
  * preprocessing: string }} Meta the lengths of the files in their order, and JSON
@@ -43,14 +36,13 @@ export async function save(session, checkpoint, name, options) {
   checkKeys('save', options, ['store', 'preprocessing', 'signal']);
   const { store, preprocessing = session.preprocessing, signal } = options;
   const text = jsonOf(preprocessing);
-  const { sources, externalData, sums } = session[MADE];
+  const { sources, externalData } = session[MADE];
   if (!sources.length)
     throw invalid('save: compact was bytes, which a session does not keep: give create its URL or a Blob');
   sources.forEach(needReadable);
   const { parts, external } = await readParts(sources, { externalData, signal });
-  const were = new Map(sums);
-  const changed = sumsOf({ parts, external }).find(([file, sum]) => sum !== (were.get(file) ?? sum));
-  if (changed) throw isAnother(changed[0], sources);
+  const changed = session[MADE].changed({ parts, external });
+  if (changed) throw isAnother(changed, sources);
   const bytes = [...parts.map((part) => part.bytes), ...external.map((file) => file.bytes), await checkpoint];
   /** @type {Meta} */
   const meta = {
@@ -103,7 +95,8 @@ export async function load(name, options, create) {
   const externalData = { ...external, ...given };
   const session = await create(artifacts, { ...rest, externalData });
   const sources = sourcesOf('TrainingSession.load', artifacts);
-  session[MADE] = { sources: sources.filter(([part]) => !part.endsWith('State')), externalData };
+  session[MADE].sources = sources.filter(([part]) => !part.endsWith('State'));
+  session[MADE].externalData = externalData;
   session.preprocessing = /** @type {any} */ (preprocessing);
   return session;
 }

@@ -6,13 +6,13 @@ import { bind } from '../base/feeds.js';
 import { isKind } from '../base/kind.js';
 import { lazy } from '../base/lazy.js';
 import { check, pack, Tensor } from '../base/tensor.js';
-import { sumsOf } from './file-sums.js';
+import { Made, sumsOf } from './made.js';
 import { endProfiling, INTERNALS, MADE, names, namesIn } from './open.js';
 import { PropertyBag } from './properties.js';
 import { PREDICT_OPTIONS, runGraph, STEP_OPTIONS, withSignal } from './run.js';
 
 /**
- * @import { Adapters, AdapterSources, CalibrateOptions, CheckpointOptions, Dataset, EvaluateOptions,
+ * @import { Adapters, AdapterSources, CalibrateOptions, CheckpointOptions, Dataset, EngineOptions, EvaluateOptions,
  * ExportAdapterOptions, ExportOptions, ExtendOptions, Feeds, Fetches, FetchStructure, FitOptions } from '../types.js'
  */
 /**
@@ -23,6 +23,7 @@ import { PREDICT_OPTIONS, runGraph, STEP_OPTIONS, withSignal } from './run.js';
 /** @import { Client } from '../engine/client.js' */
 /** @typedef {'exportAdapter' | 'loadAdapter' | 'addAdapter' | 'useAdapter' | 'deleteAdapter'} AdapterMethod */
 /** @import { FitPosition } from '../fit/position.js' */
+/** @import { PartSource } from './open.js' */
 
 export { sumsOf };
 
@@ -30,28 +31,27 @@ export const GROUP_KEYS = /** @type {const} */ (['params', 'lrScale', 'weightDec
 
 /**
  * @param {Client} client @param {Protocol['load']['out']} loaded
- * @param {import('./saved.js').Made} made
+ * @param {{ sources: PartSource[], externalData: EngineOptions['externalData'], sums: import('./made.js').Sums }} made
  */
-export async function createTraining(client, loaded, { sources, ...made }) {
+export async function createTraining(client, loaded, { sources, externalData, sums }) {
   const outside = loaded.info.outside ? await lazy(() => import('./external-loss.js')) : undefined;
   const module = loaded.fit ? await lazy(() => import('../fit/position.js')) : undefined;
   const adapter = loaded.info.adapters ? await lazy(() => import('../adapters/adapter.js')) : undefined;
   const position = module && new module.FitPosition(loaded.fit);
   const session = new TrainingSession(client, loaded, outside, position, adapter?.lending);
-  session[MADE] = { ...made, sources: sources.filter(isHeld) };
+  session[MADE] = new Made(sources.filter(isHeld), externalData, sums);
   return session;
 }
 
 /**
  * True for what a session may hold on to: no checkpoint, nor the bytes of a compact file, in which the weights are.
- * @param {import('./open.js').PartSource} part
+ * @param {PartSource} part
  */
 const isHeld = ([name, , source]) =>
   !name.endsWith('State') && !(name === 'compact' && 'byteLength' in /** @type {object} */ (Object(source)));
 
 export class TrainingSession {
-  /** @type {import('./saved.js').Made} */
-  [MADE] = { sources: [] };
+  [MADE] = new Made([]);
   /** @type {Preprocessing} */
   preprocessing = {};
   #client;

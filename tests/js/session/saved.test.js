@@ -8,7 +8,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
 import { CheckpointStore, compactArtifacts, generateArtifacts, Tensor, TrainingSession } from '../../../js/index.js';
-import { sumOf } from '../../../js/session/file-sums.js';
+import { sumOf } from '../../../js/session/made.js';
 import { HERE, root } from '../../support/engines.js';
 
 const MLP = readFileSync(join(root, 'tests/golden/data/mlp_small.onnx'));
