@@ -350,8 +350,8 @@ test('a function that calls layers is a part of a sequential network: what model
   const shared = residual();
   const twice = await sequential([input([4, 8, 8]), shared, shared, flatten(), dense(3)], { seed });
   assert.deepEqual([graphOf(nested).weights.length, graphOf(twice).weights.length], [10, 6]);
-  const artifacts = await generateArtifacts(nested, { loss: 'mse', ...THREADED });
-  const session = await TrainingSession.create(artifacts, THREADED);
+  const artifacts = await generateArtifacts(nested, { loss: 'mse', ...ALONE });
+  const session = await TrainingSession.create(artifacts, ALONE);
   const feeds = { input_layer: tensor([2, 4, 8, 8]), target: tensor([2, 3], 2) };
   const { loss } = await session.step(feeds);
   assert.ok((await session.step(feeds)).loss < loss);
