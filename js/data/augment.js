@@ -3,7 +3,7 @@
 import { abortedBy, checkKeys, invalid, nameOf, sentenceOf, TrainletError } from '../base/errors.js';
 import { isKind } from '../base/kind.js';
 import { isNode, locate, nodeModule } from '../base/platform.js';
-import { workerFrom } from '../base/worker.js';
+import { workerFrom } from '../base/start-worker.js';
 
 /** @import { FitOptions, ValueInfo } from '../types.js' */
 /** @import { Batches, Next } from './dataset.js' */

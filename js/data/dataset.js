@@ -4,8 +4,8 @@
  */
 
 import { abortedBy, checkKeys, checkSignal, TrainletError } from '../base/errors.js';
-import { copyRows, sliceRows } from '../base/rows.js';
 import { bind } from '../base/feeds.js';
+import { copyRows, sliceRows } from '../base/rows.js';
 import { bytesOf, checkWhole, isWhole, layout, pack } from '../base/tensor.js';
 import { weigh } from './example-weights.js';
 import { fingerprintOf } from './fingerprint.js';

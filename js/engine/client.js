@@ -7,7 +7,7 @@ import { askedAt, callSite } from '../base/call-site.js';
 import { abortedBy, checkKeys, checkSignal, sentenceOf, TrainletError } from '../base/errors.js';
 import { lazy } from '../base/lazy.js';
 import { isNode, locate } from '../base/platform.js';
-import { hasWorkers } from '../base/worker.js';
+import { hasWorkers } from '../base/start-worker.js';
 import { compileEngine } from './compile.js';
 import { engineOf } from './options.js';
 import { threadsFor } from './thread-count.js';

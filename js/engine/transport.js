@@ -2,7 +2,7 @@
 
 import { lazy } from '../base/lazy.js';
 import { isNode, locate } from '../base/platform.js';
-import { workerFrom } from '../base/worker.js';
+import { workerFrom } from '../base/start-worker.js';
 
 /** @import { Answer, Take } from './protocol.js' */
 
