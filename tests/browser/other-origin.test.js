@@ -22,8 +22,8 @@ const TYPES = { '.js': 'text/javascript', '.wasm': 'application/wasm' };
 /** A visit to each: the page's folder decides whether memory can be shared. */
 const PAGES = ['isolated/index.js', 'plain/index.js', 'plain/trainlet.min.js'];
 
-/** Runs in the page. @param {any} trainlet @param {number} threads */
-async function train({ generateArtifacts, Tensor, TrainingSession }, threads) {
+/** Runs in the page. @param {any} trainlet @param {URL} pictures @param {number} threads */
+async function train({ generateArtifacts, parametersOf, Tensor, TrainingSession }, pictures, threads) {
   const told = [];
   console.info = (text) => told.push(text);
   const input = new Tensor('float32', new Float32Array(160).fill(0.5), [8, 20]);
@@ -37,7 +37,8 @@ async function train({ generateArtifacts, Tensor, TrainingSession }, threads) {
     { batchSize: 4, epochs: 3, augment },
   );
   await session.release();
-  return { isTrained: loss > 0, stopped, told };
+  const hasPictures = (await parametersOf(pictures)).length > 20;
+  return { isTrained: loss > 0, stopped, hasPictures, told };
 }
 
 /** @param {string} name of a page @param {string} cdn */
@@ -47,11 +48,12 @@ function pageOf(name, cdn) {
   const next = PAGES[PAGES.indexOf(name) + 1];
   return `<!doctype html><meta charset="utf-8"><link rel="icon" href="data:,"><script type="module">
     import * as trainlet from '${cdn}/dist/${entry}';
+    import { pictures } from '${cdn}/models/index.js';
     const workers = [];
     globalThis.Worker = class extends Worker {
       constructor(url, kind) { super(url, kind); workers.push(String(url)); }
     };
-    const answer = await (${train})(trainlet, ${threads}).catch((error) => ({ error: String(error) }));
+    const answer = await (${train})(trainlet, pictures, ${threads}).catch((error) => ({ error: String(error) }));
     const body = JSON.stringify({ ...answer, isolated: crossOriginIsolated, workers });
     await fetch('/answer', { method: 'POST', body });
     ${next ? `location = '/${next}';` : ''}
@@ -70,9 +72,10 @@ async function listen(server) {
 const given = new Set();
 const cdn = createServer(({ url }, response) => {
   const file = path.join(root, url);
-  if (!/^\/dist\/[\w.-]+$/.test(url) || !existsSync(file)) return response.writeHead(404).end();
+  if (!/^\/(dist|models)\/[\w.-]+$/.test(url) || !existsSync(file)) return response.writeHead(404).end();
   given.add(path.basename(file));
-  const headers = { 'content-type': TYPES[path.extname(file)], 'access-control-allow-origin': '*' };
+  const type = TYPES[path.extname(file)] ?? 'application/octet-stream';
+  const headers = { 'content-type': type, 'access-control-allow-origin': '*' };
   return response.writeHead(200, headers).end(readFileSync(file));
 });
 
@@ -113,7 +116,11 @@ for (const [name, open] of Object.entries(BROWSERS))
         const { workers, ...answer } = await Promise.race([heard, late, browser.ended.then((error) => ({ error }))]);
         heard = next();
         const isolated = page.startsWith('isolated');
-        assert.deepEqual(answer, { isTrained: true, stopped: 'completed', told: [], isolated }, page);
+        assert.deepEqual(
+          answer,
+          { isTrained: true, stopped: 'completed', hasPictures: true, told: [], isolated },
+          page,
+        );
         assert.ok(workers.length >= (isolated ? 4 : 2), `${page} started ${workers.length} workers`);
         assert.ok(workers.every((url) => url.startsWith(`blob:${siteUrl}/`)));
       }
