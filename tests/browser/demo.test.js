@@ -3,13 +3,13 @@
 import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
 import { subscribe, unsubscribe } from 'node:diagnostics_channel';
-import { createRequire } from 'node:module';
 import { after, before, test } from 'node:test';
 import { InferenceSession } from '../../js/index.js';
 import { startServer } from '../../tools/serve-demo.js';
 import { FIRST_LAYOUT, launch, SHAPES, Visitor } from './visitor.js';
+import { loadOrt } from '../support/ort.js';
 
-const ort = createRequire(import.meta.url)('onnxruntime-web');
+const ort = loadOrt();
 const TASK_MS = 50; // processor time, whatever else the machine does
 
 let server, browser;
@@ -146,7 +146,6 @@ visit('three symbols of one’s own, and the exported file reads in onnxruntime-
   const named = await InferenceSession.create(bytes);
   assert.deepEqual(named.classNames, [...'0123456789', '♥', '★', 'Zed']);
   await named.release();
-  ort.env.wasm.numThreads = 1;
   const session = await ort.InferenceSession.create(bytes);
   const input = Float32Array.from(pixels, (grey) => grey / 255);
   const { scores } = await session.run({ input: new ort.Tensor('float32', input, [1, 1, 28, 28]) });

@@ -1,7 +1,6 @@
 // The demo's page of pictures in headless Chromium: files and the camera, train, read, test, forget, reopen, export.
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
-import { createRequire } from 'node:module';
 import { after, before, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { chromium } from 'playwright-core';
@@ -11,8 +10,9 @@ import { startServer } from '../../tools/serve-demo.js';
 import { EXAMPLES } from '../../web-demo/pictures/examples.js';
 import { randomFrom, SIDE, viewOf } from '../../web-demo/pictures/views.js';
 import { FIRST_LAYOUT, OPTIONS, Visitor } from './visitor.js';
+import { loadOrt } from '../support/ort.js';
 
-const ort = createRequire(import.meta.url)('onnxruntime-web');
+const ort = loadOrt();
 const EACH = 20;
 const CAMERA = ['--use-fake-device-for-media-stream', '--use-fake-ui-for-media-stream'];
 

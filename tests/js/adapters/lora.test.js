@@ -30,13 +30,10 @@ import {
 import { batchOf, configOf, folderOf, prefixOf, runs, sessionOf } from '../../support/lora-runs.js';
 import { batchTensor } from '../../support/recipe.js';
 import { HERE, root } from '../../support/engines.js';
+import { assertNear } from '../../support/near.js';
 
 const PEFT = 'base_model.model.';
-const near = (got, want, by, what) => {
-  assert.equal(got.length, want.length, what);
-  for (let i = 0; i < want.length; i++)
-    assert.ok(Math.abs(got[i] - want[i]) <= by, `${what}: ${got[i]} at ${i}, PEFT has ${want[i]}`);
-};
+const near = (got, want, absolute, what) => assertNear(got, want, { absolute }, what);
 
 for (const [name, { losses, logits }] of Object.entries(runs)) {
   test(`${name}: twenty steps from PEFT's folder are PEFT's, and so is the folder that they give`, async () => {

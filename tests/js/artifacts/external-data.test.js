@@ -15,6 +15,7 @@ import { Core } from '../../../js/engine/core.js';
 import { generateArtifacts, InferenceSession, TrainingSession } from '../../../js/index.js';
 import { graphProto, info, message, modelProto, node, opsetId } from '../../support/onnx-file.js';
 import { clusters, golden } from '../../support/clusters.js';
+import { loadOrt } from '../../support/ort.js';
 
 const require = createRequire(import.meta.url);
 const is = (code, message) => (error) =>
@@ -60,7 +61,7 @@ for (const [name, externalData] of Object.entries(FIXTURES)) {
       await generateArtifacts(INLINE, OPTIONS),
     );
 
-    const ort = require('onnxruntime-web');
+    const ort = loadOrt();
     const theirs = await ort.InferenceSession.create(model, {
       externalData: Object.entries(externalData).map(([file, data]) => ({ path: file, data })),
     });

@@ -8,6 +8,7 @@ import { test } from 'node:test';
 import { generateArtifacts, parametersOf, Tensor, TrainingSession } from '../../../js/index.js';
 import { onnxFile } from '../../support/onnx-file.js';
 import { HERE, root } from '../../support/engines.js';
+import { assertNear } from '../../support/near.js';
 
 const folder = join(root, 'tests/golden/data/fixed_batch');
 const numbers = JSON.parse(readFileSync(join(root, 'tests/golden/data/fixed_batch.json'), 'utf8'));
@@ -29,11 +30,7 @@ const isFolded = (file) => file.startsWith('conv_dynamo');
 const float32 = (data, dims) => new Tensor('float32', Float32Array.from(data), dims);
 const examplesOf = ({ x, xDims }, name) =>
   IDS.includes(name) ? new Tensor('int64', BigInt64Array.from(x, BigInt), xDims) : float32(x, xDims);
-const isClose = (got, wanted, most, what) => {
-  assert.equal(got.length, wanted.length, what);
-  const worst = Math.max(...wanted.map((w, i) => Math.abs(got[i] - w)));
-  assert.ok(worst < most, `${what}: ${worst} apart`);
-};
+const isClose = (got, wanted, absolute, what) => assertNear(got, wanted, { absolute }, what);
 
 /** Names that train in PyTorch: the default ones, and those that only a name tells from other numbers. */
 const trainedOf = async (file, { parameters }) =>

@@ -11,21 +11,14 @@ import { test } from 'node:test';
 import { generateArtifacts, Tensor, TrainingSession } from '../../../js/index.js';
 import { attribute, graphProto, info, modelProto, node, opsetId, tensor } from '../../support/onnx-file.js';
 import { HERE } from '../../support/engines.js';
+import { assertNear } from '../../support/near.js';
 
 const GOLDEN = new URL('../../golden/data/', import.meta.url);
 const CASES = JSON.parse(readFileSync(new URL('probabilities.json', GOLDEN), 'utf8'));
 const CLASSIFIERS = JSON.parse(readFileSync(new URL('ml_training.json', GOLDEN), 'utf8'));
 const LR = 0.5;
 
-function near(got, want, what) {
-  assert.equal(got.length, want.length, what);
-  want.forEach((value, i) => {
-    assert.ok(
-      Math.abs(got[i] - value) < 2e-5 * Math.max(1, Math.abs(value)),
-      `${what} ${i}: ${got[i]}, wanted ${value}`,
-    );
-  });
-}
+const near = (got, want, what) => assertNear(got, want, { absolute: 2e-5, relative: 2e-5 }, what);
 
 const bytesOf = (/** @type {string} */ text) => new Uint8Array(Buffer.from(text, 'base64'));
 

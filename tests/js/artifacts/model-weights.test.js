@@ -31,6 +31,7 @@ import { batchUnit } from '../../support/recipe.js';
 import { golden } from '../../support/clusters.js';
 import { run } from '../../support/run-cli.js';
 import { HERE } from '../../support/engines.js';
+import { assertNear } from '../../support/near.js';
 
 const { dims, vocabulary, logits } = JSON.parse(
   readFileSync(new URL('../../golden/data/weights.json', import.meta.url), 'utf8'),
@@ -54,11 +55,8 @@ async function logitsOf(artifacts) {
   return found.data;
 }
 
-function near(found, name, by = 1e-5) {
-  const want = logits[name];
-  for (let i = 0; i < want.length; i++)
-    assert.ok(Math.abs(found[i] - want[i]) <= by, `${name}: ${found[i]} at ${i}, PyTorch has ${want[i]}`);
-}
+const near = (found, name, absolute = 1e-5) =>
+  assertNear(found.slice(0, logits[name].length), logits[name], { absolute }, name);
 
 /** Exports of each exporter: original names, numbers, equal tensors merged; F32, F16, BF16 in parts. */
 const RUNS = [

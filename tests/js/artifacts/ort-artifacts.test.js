@@ -5,15 +5,13 @@
 
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
-import { createRequire } from 'node:module';
-import path from 'node:path';
 import { after, test } from 'node:test';
 import * as trainlet from '../../../js/index.js';
 import { clusters, golden } from '../../support/clusters.js';
+import { loadOrtTraining } from '../../support/ort.js';
+import { assertNear } from '../../support/near.js';
 
-const require = createRequire(import.meta.url);
-const ort = require(path.join(path.dirname(require.resolve('onnxruntime-web')), 'ort.training.wasm.min.js'));
-ort.env.wasm.numThreads = 1;
+const ort = loadOrtTraining();
 
 const folder = new URL('../../golden/data/ort/mnist_web/', import.meta.url);
 const bytesOf = (name) => new Uint8Array(readFileSync(new URL(name, folder)));
@@ -108,7 +106,7 @@ const ours = await demo(trainlet, ARTIFACTS);
 const theirs = await demo(ort, theirArtifacts);
 
 const difference = (a, b) => a.reduce((worst, v, i) => Math.max(worst, Math.abs(v - b[i])), 0);
-const isNear = (a, b) => assert.ok(Math.abs(a - b) <= 1e-5 * Math.abs(b), `the loss is ${a}, ONNX Runtime's ${b}`);
+const isNear = (a, b) => assertNear(a, b, { relative: 1e-5 }, 'the loss');
 
 test("the demo's losses are those recorded from onnxruntime-web 1.19.2", () => {
   GOLDEN.losses.forEach((want, i) => {

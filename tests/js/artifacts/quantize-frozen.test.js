@@ -20,13 +20,10 @@ import {
 } from '../../support/onnx-file.js';
 import { batchOf, configOf, folderOf, sessionOf } from '../../support/lora-runs.js';
 import { HERE, root } from '../../support/engines.js';
+import { assertNear } from '../../support/near.js';
 
 const golden = JSON.parse(readFileSync(join(root, 'tests/golden/data/quantize_frozen.json'), 'utf8'));
-const near = (got, want, by, what) => {
-  assert.equal(got.length, want.length, what);
-  for (let i = 0; i < want.length; i++)
-    assert.ok(Math.abs(got[i] - want[i]) <= by, `${what}: ${got[i]} at ${i}, not ${want[i]}`);
-};
+const near = (got, want, absolute, what) => assertNear(got, want, { absolute }, what);
 const types = ({ parameters }) => Object.fromEntries(parameters.map(({ name, type }) => [name, type]));
 const hex = (data) => Buffer.from(data.buffer, data.byteOffset, data.byteLength).toString('hex');
 

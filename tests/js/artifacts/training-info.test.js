@@ -7,7 +7,6 @@ import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
 import { readdirSync, readFileSync } from 'node:fs';
 import { mkdtemp, rm } from 'node:fs/promises';
-import { createRequire } from 'node:module';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import test from 'node:test';
@@ -16,6 +15,8 @@ import { promisify } from 'node:util';
 import { generateArtifacts, InferenceSession, Tensor, TrainingSession } from '../../../js/index.js';
 import { batchBits, batchFeeds, batchUnit } from '../../support/recipe.js';
 import { ALONE } from '../../support/engines.js';
+import { loadOrtTraining } from '../../support/ort.js';
+import { assertNear } from '../../support/near.js';
 
 const golden = new URL('../../golden/data/', import.meta.url);
 const folder = new URL('training_info/', golden);
@@ -47,15 +48,7 @@ async function train(session, from, to, feeds = feedsAt) {
   return losses;
 }
 
-function assertClose(got, want, tolerance, what) {
-  assert.equal(got.length, want.length);
-  got.forEach((value, i) =>
-    assert.ok(
-      Math.abs(value - want[i]) <= tolerance * Math.abs(want[i]),
-      `${what} ${i} is ${value}, wanted ${want[i]}`,
-    ),
-  );
-}
+const assertClose = (got, want, relative, what) => assertNear(got, want, { relative }, what);
 
 test('every model has its losses, but the one that begins at random', () => {
   assert.deepEqual(
@@ -234,9 +227,7 @@ test('what has no training_info, or cannot say its training, is one sentence', a
 
 // ---- ONNX Runtime runs what was made of it ----
 
-const require = createRequire(import.meta.url);
-const ort = require(path.join(path.dirname(require.resolve('onnxruntime-web')), 'ort.training.wasm.min.js'));
-ort.env.wasm.numThreads = 1;
+const ort = loadOrtTraining();
 
 test('ONNX Runtime trains the artifacts of a training_info, its state included', async () => {
   const first = await open(modelOf('adam'));

@@ -7,9 +7,8 @@ import { test } from 'node:test';
 import { runInNewContext } from 'node:vm';
 import { isKind } from '../../../js/base/kind.js';
 import { generateArtifacts, packText, parametersOf, readTable, TrainingSession } from '../../../js/index.js';
-import { root } from '../../support/engines.js';
+import { HERE, root } from '../../support/engines.js';
 
-const HERE = { worker: false };
 const model = readFileSync(path.join(root, 'tests/golden/data/mlp_small.onnx'));
 /** In a realm of its own. @param {string} code @param {object} [values] */
 const elsewhere = (code, values = {}) => runInNewContext(code, values);

@@ -4,7 +4,6 @@
  */
 
 import assert from 'node:assert/strict';
-import { createRequire } from 'node:module';
 import { after, test } from 'node:test';
 import { flatten, mapNames } from '../../../js/base/nested.js';
 import { bind } from '../../../js/base/feeds.js';
@@ -12,6 +11,7 @@ import { generateArtifacts, InferenceSession, Tensor, TrainingSession, TrainletE
 import { graphProto, info, modelProto, node, opsetId, weight } from '../../support/onnx-file.js';
 import { batchUnit } from '../../support/recipe.js';
 import { THREADED } from '../../support/engines.js';
+import { loadOrt } from '../../support/ort.js';
 
 const SIZE = 6;
 
@@ -73,7 +73,7 @@ const is = (code, words) => (/** @type {unknown} */ error) => {
 };
 
 test('nested feeds are what onnxruntime-web computes of flat ones', async () => {
-  const ort = createRequire(import.meta.url)('onnxruntime-web');
+  const ort = loadOrt();
   const theirs = await (await ort.InferenceSession.create(MODEL)).run(
     Object.fromEntries(
       Object.entries(FLAT).map(([name, { data, dims }]) => [name, new ort.Tensor('float32', data, dims)]),

@@ -9,6 +9,7 @@ import { pathToFileURL } from 'node:url';
 import { openAugmenter } from '../../../js/data/augment.js';
 import { generateArtifacts, Tensor, TrainingSession } from '../../../js/index.js';
 import { graphProto, info, modelProto, node, opsetId, tensor } from '../../support/onnx-file.js';
+import { assertNear } from '../../support/near.js';
 
 const refused = (work, message, code = 'invalid-argument') =>
   assert.rejects(work, (error) => {
@@ -33,8 +34,7 @@ async function changed(augment, data, dims, place = [7, 0, 0]) {
   }
 }
 const ramp = (count) => Float32Array.from({ length: count }, (_, i) => i + 1);
-const near = (came, wanted) =>
-  came.forEach((value, i) => assert.ok(Math.abs(value - wanted[i]) < 1e-4, `${i}: ${value}, ${wanted[i]}`));
+const near = (came, wanted) => assertNear(came, wanted, { absolute: 1e-4 });
 
 test('flip mirrors, of all pictures or of half of them', async () => {
   const flip = (axis) => [{ type: 'flip', p: 1, axis }];

@@ -2,13 +2,13 @@
 
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
-import { createRequire } from 'node:module';
-import path from 'node:path';
 import test from 'node:test';
 import { Plateau } from '../../../js/fit/schedule.js';
 import { compactArtifacts, generateArtifacts, Tensor, TrainingSession } from '../../../js/index.js';
 import { HERE } from '../../support/engines.js';
 import { batchTensor, batchUnit } from '../../support/recipe.js';
+import { loadOrtTraining } from '../../support/ort.js';
+import { assertNear } from '../../support/near.js';
 
 const golden = new URL('../../golden/data/', import.meta.url);
 const { steps: STEPS, runs, plateaus } = JSON.parse(readFileSync(new URL('tuning.json', golden), 'utf8'));
@@ -79,7 +79,7 @@ async function holds(t, run, options) {
   return session;
 }
 
-const near = (found, wanted) => assert.ok(Math.abs(found - wanted) < 2e-6 * Math.abs(wanted), `${found} not ${wanted}`);
+const near = (found, wanted) => assertNear(found, wanted, { relative: 2e-6 });
 
 // ── Label smoothing ──
 
@@ -98,9 +98,7 @@ test('label smoothing: perplexity is no longer the exponential of the loss', asy
 });
 
 test('label smoothing and weights: onnxruntime-web trains the artifacts', async () => {
-  const require = createRequire(import.meta.url);
-  const ort = require(path.join(path.dirname(require.resolve('onnxruntime-web')), 'ort.training.wasm.min.js'));
-  ort.env.wasm.numThreads = 1;
+  const ort = loadOrtTraining();
   const input = { ...runs.smoothing.input, dims: [9] };
   const label = { ...runs.smoothing.label, high: 3 };
   const sampleWeight = { ...runs.samples.sampleWeight, dims: [] };

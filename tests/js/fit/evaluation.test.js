@@ -16,6 +16,7 @@ import { generateArtifacts, Tensor, TrainingSession } from '../../../js/index.js
 import { attribute, graphProto, info, modelProto, node, opsetId, tensor, weight } from '../../support/onnx-file.js';
 import { clusters, golden } from '../../support/clusters.js';
 import { THREADED } from '../../support/engines.js';
+import { assertNear } from '../../support/near.js';
 
 const N = 37;
 const CLASSES = 5;
@@ -53,7 +54,7 @@ async function reference(session, labels, { ignoreIndex, weights = [1, 1, 1, 1, 
   return { loss: sum / weight, accuracy: right / counted };
 }
 
-const near = (found, wanted) => assert.ok(Math.abs(found - wanted) < 2e-6 * Math.abs(wanted), `${found} not ${wanted}`);
+const near = (found, wanted) => assertNear(found, wanted, { relative: 2e-6 });
 
 for (const [what, loss] of [
   ['as they are', {}],

@@ -8,6 +8,7 @@ import { countRight, isHigherBetter } from '../../../js/fit/metrics.js';
 import { generateArtifacts, Tensor, TrainingSession } from '../../../js/index.js';
 import { batchTensor, batchUnit } from '../../support/recipe.js';
 import { HERE } from '../../support/engines.js';
+import { assertNear } from '../../support/near.js';
 
 const golden = new URL('../../golden/data/', import.meta.url);
 const wanted = JSON.parse(readFileSync(new URL('metrics.json', golden), 'utf8'));
@@ -17,14 +18,7 @@ const scores = Float32Array.from({ length: N * C }, (_, i) => (i % C === 3 ? -3 
 const prediction = { type: 'float32', data: scores, dims: [N, C] };
 const labels = { data: BigInt64Array.from(wanted.labels, BigInt), dims: [N] };
 
-function near(found, want, what) {
-  if (Array.isArray(want)) {
-    assert.equal(found.length, want.length, what);
-    want.forEach((one, i) => {
-      near(found[i], one, `${what} ${i}`);
-    });
-  } else assert.ok(Math.abs(found - want) < 1e-6, `${what}: ${found}, in scikit-learn ${want}`);
-}
+const near = (found, want, what) => assertNear([found].flat(Infinity), [want].flat(Infinity), { absolute: 1e-6 }, what);
 
 for (const [what, of] of [
   ['all', {}],

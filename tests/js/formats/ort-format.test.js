@@ -5,35 +5,23 @@
 
 import assert from 'node:assert/strict';
 import { readdirSync, readFileSync } from 'node:fs';
-import { createRequire } from 'node:module';
-import path from 'node:path';
 import { after, test } from 'node:test';
 import { randomFeeds } from '../../../js/cli/bench.js';
 import { ortFormatOf } from '../../../js/formats/ort-model.js';
 import * as trainlet from '../../../js/index.js';
 import { ALONE } from '../../support/engines.js';
 import { graphProto, info, modelProto, node, nodeProto, opsetId, weight } from '../../support/onnx-file.js';
+import { loadNewestOrt, loadOrtTraining } from '../../support/ort.js';
 import { artifactOptions, batchFeeds } from '../../support/recipe.js';
+import { assertNear } from '../../support/near.js';
 
 const { generateArtifacts, TrainingSession } = trainlet;
-const require = createRequire(import.meta.url);
-/** @param {string} name @param {string} file */
-const runtime = (name, file) => {
-  const ort = require(path.join(path.dirname(require.resolve(name)), file));
-  ort.env.wasm.numThreads = 1;
-  ort.env.logLevel = 'error';
-  return ort;
-};
-const trains = runtime('onnxruntime-web', 'ort.training.wasm.min.js');
-const newest = runtime('onnxruntime-web-1.30', 'ort.wasm.min.js');
+const [trains, newest] = [loadOrtTraining(), loadNewestOrt()];
 
 const golden = new URL('../../golden/data/', import.meta.url);
 const recipeOf = (name) => JSON.parse(readFileSync(new URL(`${name}.json`, golden), 'utf8'));
 const modelOf = (name) => new Uint8Array(readFileSync(new URL(recipeOf(name).model ?? `${name}.onnx`, golden)));
-const near = (a, b, what) =>
-  a.forEach((x, i) => {
-    assert.ok(Math.abs(x - b[i]) <= 1e-5 * Math.max(1, Math.abs(b[i])), `${what}: ${a} and ${b}`);
-  });
+const near = (a, b, what) => assertNear(a, b, { absolute: 1e-5, relative: 1e-5 }, what);
 
 /** Losses of steps on the recipe's batches, then that of the eval model, by either package. */
 async function lossesOf({ TrainingSession, Tensor }, artifacts, recipe) {

@@ -7,16 +7,13 @@ import { generateArtifacts, InferenceSession, Tensor, TrainingSession } from '..
 import * as layers from '../../../js/layers/index.js';
 import { ALONE } from '../../support/engines.js';
 import { feedsOf, floatsOf, golden, networkOf, numbersOf } from '../../support/layers.js';
+import { assertNear } from '../../support/near.js';
 
 ort.env.wasm.numThreads = 1;
 ort.env.logLevel = 'error';
 
 /** @param {string} what @param {ArrayLike<number>} came @param {ArrayLike<number>} wanted */
-function near(what, came, wanted) {
-  assert.equal(came.length, wanted.length, what);
-  for (let i = 0; i < wanted.length; i++)
-    assert.ok(Math.abs(came[i] - wanted[i]) <= 1e-5, `${what}: element ${i} is ${came[i]}, wanted ${wanted[i]}`);
-}
+const near = (what, came, wanted) => assertNear(came, wanted, { absolute: 1e-5 }, what);
 
 /** The parameters and statistics of a session, by name. @param {TrainingSession} session */
 async function parametersOf(session) {

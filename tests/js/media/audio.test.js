@@ -5,15 +5,13 @@
 
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
-import { createRequire } from 'node:module';
-import path from 'node:path';
 import { test } from 'node:test';
 import { InferenceSession, Tensor } from '../../../js/index.js';
 import { attribute, graphProto, info, modelProto, node, opsetId, tensor } from '../../support/onnx-file.js';
+import { loadOrtTraining } from '../../support/ort.js';
+import { assertNear } from '../../support/near.js';
 
-const require = createRequire(import.meta.url);
-const ort = require(path.join(path.dirname(require.resolve('onnxruntime-web')), 'ort.training.wasm.min.js'));
-ort.env.wasm.numThreads = 1;
+const ort = loadOrtTraining();
 
 const golden = JSON.parse(readFileSync(new URL('../../golden/data/samples/audio.json', import.meta.url), 'utf8'));
 
@@ -30,13 +28,7 @@ const buffer = (sampleRate, ...channels) => ({
   getChannelData: (c) => Float32Array.from(channels[c]),
 });
 /** Relative to the largest: small ones are differences of large ones. */
-function near(came, wanted, share) {
-  assert.equal(came.length, wanted.length);
-  const most = Math.max(...wanted.map(Math.abs));
-  wanted.forEach((value, i) => {
-    assert.ok(Math.abs(came[i] - value) <= share * most, `${i}: ${came[i]} instead of ${value}`);
-  });
-}
+const near = (came, wanted, share) => assertNear(came, wanted, { absolute: share * Math.max(...wanted.map(Math.abs)) });
 const refused = (work, message, code = 'invalid-argument') =>
   assert.rejects(work, (error) => {
     assert.deepEqual([error.name, error.code], ['TrainletError', code], error.stack);

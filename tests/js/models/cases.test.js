@@ -9,6 +9,7 @@ import { join } from 'node:path';
 import { test } from 'node:test';
 import { generateArtifacts, InferenceSession, Tensor, TrainingSession } from '../../../js/index.js';
 import { HERE, root } from '../../support/engines.js';
+import { assertNear } from '../../support/near.js';
 
 const folder = join(root, 'tests/golden/data/cases');
 const names = readdirSync(folder).filter((name) => existsSync(join(folder, name, 'case.json')));
@@ -22,13 +23,10 @@ function tensorOf({ type, dims, data }) {
 }
 const tensorsOf = (notes) => Object.fromEntries(Object.entries(notes).map(([name, note]) => [name, tensorOf(note)]));
 
-function near(got, want, within, what) {
-  assert.equal(got.length, want.length, what);
-  for (let i = 0; i < want.length; i++)
-    if (typeof want[i] === 'string') assert.equal(got[i], want[i], `${what} at ${i}`);
-    else
-      assert.ok(Math.abs(Number(got[i]) - Number(want[i])) <= within, `${what} at ${i}: ${got[i]}, wanted ${want[i]}`);
-}
+const near = (got, want, within, what) =>
+  typeof want[0] === 'string'
+    ? assert.deepEqual([...got], [...want], what)
+    : assertNear(Array.from(got, Number), Array.from(want, Number), { absolute: within }, what);
 
 const firstOf = (outputs) => Object.values(outputs)[0].data;
 

@@ -4,17 +4,13 @@
  */
 
 import assert from 'node:assert/strict';
-import { createRequire } from 'node:module';
-import path from 'node:path';
 import { test } from 'node:test';
 import { generateArtifacts, InferenceSession, Tensor, TrainingSession } from '../../../js/index.js';
 import { batchTensor } from '../../support/recipe.js';
 import { MODELS, shipped } from '../../support/real-models.js';
+import { loadOrtTraining } from '../../support/ort.js';
 
-const require = createRequire(import.meta.url);
-const ort = require(path.join(path.dirname(require.resolve('onnxruntime-web')), 'ort.training.wasm.min.js'));
-ort.env.wasm.numThreads = 1;
-ort.env.logLevel = 'error';
+const ort = loadOrtTraining();
 
 const tensorOf = (spec, seed) => {
   if (spec.data) return spec;

@@ -5,7 +5,6 @@
 
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
-import { createRequire } from 'node:module';
 import test from 'node:test';
 import { generateArtifacts, InferenceSession, Tensor, TrainingSession } from '../../../js/index.js';
 import {
@@ -20,8 +19,10 @@ import {
 } from '../../support/onnx-file.js';
 import { batchBits, batchUnit } from '../../support/recipe.js';
 import { ALONE } from '../../support/engines.js';
+import { loadOrt } from '../../support/ort.js';
+import { assertNear } from '../../support/near.js';
 
-const ort = createRequire(import.meta.url)('onnxruntime-web');
+const ort = loadOrt();
 const golden = (name) => readFileSync(new URL(`../../golden/data/${name}`, import.meta.url));
 const X = Float32Array.from({ length: 9 * 6 }, (_, i) => batchUnit(3, i) * 4 - 2);
 const feeds = { x: new Tensor('float32', X, [9, 6]) };
@@ -45,12 +46,7 @@ async function theirLogits(model, fed = { x: new ort.Tensor('float32', X, [9, 6]
   return (await session.run(fed)).logits.data;
 }
 
-function assertClose(got, want) {
-  assert.equal(got.length, want.length);
-  got.forEach((v, i) =>
-    assert.ok(Math.abs(v - want[i]) <= 1e-5 * Math.max(1, Math.abs(want[i])), `${i} is ${v}, wanted ${want[i]}`),
-  );
-}
+const assertClose = (got, want) => assertNear(got, want, { absolute: 1e-5, relative: 1e-5 });
 
 test('functions within functions compute what the same nodes do', async () => {
   // onnxruntime-web takes no body that leaves inputs of a call out

@@ -4,14 +4,14 @@
  */
 
 import assert from 'node:assert/strict';
-import { createRequire } from 'node:module';
 import { test } from 'node:test';
 import { generateArtifacts, InferenceSession, Tensor, TrainingSession } from '../../../js/index.js';
 import { onnxFile } from '../../support/onnx-file.js';
 import { batchUnit } from '../../support/recipe.js';
+import { loadOrt } from '../../support/ort.js';
+import { assertNear } from '../../support/near.js';
 
-const ort = createRequire(import.meta.url)('onnxruntime-web');
-ort.env.wasm.numThreads = 1;
+const ort = loadOrt();
 
 const uniform = (seed, dims) => ({
   type: 'float32',
@@ -56,10 +56,7 @@ const MODEL = onnxFile({
   outputs: [{ name: 'logits', type: 'float32', dims: ['N', 3] }],
 });
 const X = uniform(4, [5, 2, 4, 4]);
-const isNear = (a, b) =>
-  b.data.forEach((want, i) => {
-    assert.ok(Math.abs(a.data[i] - want) <= 1e-5, `element ${i} is ${a.data[i]}, ONNX Runtime's ${want}`);
-  });
+const isNear = (a, b) => assertNear(a.data, b.data, { absolute: 1e-5 });
 
 async function runThere(model) {
   const session = await ort.InferenceSession.create(model);

@@ -3,13 +3,12 @@
 
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
-import { createRequire } from 'node:module';
 import test from 'node:test';
 import { generateArtifacts, InferenceSession, Tensor, TrainingSession } from '../../../js/index.js';
 import { ALONE } from '../../support/engines.js';
+import { loadOrt } from '../../support/ort.js';
 
-const ort = createRequire(import.meta.url)('onnxruntime-web');
-ort.env.wasm.numThreads = 1;
+const ort = loadOrt();
 const golden = (name) => new Uint8Array(readFileSync(new URL(`../../golden/data/${name}.onnx`, import.meta.url)));
 const read = (name) => golden(`subgraphs/${name}`);
 const x = new Tensor('float32', Float32Array.of(1, 2, 3, 4, 5, 6), [2, 3]);

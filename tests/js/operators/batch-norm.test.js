@@ -4,15 +4,15 @@
  */
 
 import assert from 'node:assert/strict';
-import { createRequire } from 'node:module';
 import { test } from 'node:test';
 import { generateArtifacts, InferenceSession, Tensor, TrainingSession } from '../../../js/index.js';
 import { onnxFile } from '../../support/onnx-file.js';
 import { batchUnit } from '../../support/recipe.js';
 import { THREADED } from '../../support/engines.js';
+import { loadOrt } from '../../support/ort.js';
+import { assertNear } from '../../support/near.js';
 
-const ort = createRequire(import.meta.url)('onnxruntime-web');
-ort.env.wasm.numThreads = 1;
+const ort = loadOrt();
 
 const STATISTICS = ['mean_after', 'var_after', 'mean_of_batch', 'inverse_deviation'];
 const vector = (/** @type {number[]} */ ...numbers) => ({
@@ -58,10 +58,8 @@ const model = (opset, more, attributes = {}, told = []) =>
     ],
   });
 
-const near = (/** @type {ArrayLike<number>} */ a, /** @type {ArrayLike<number>} */ b) => {
-  assert.equal(a.length, b.length);
-  Array.from(a, (x, i) => assert.ok(Math.abs(x - b[i]) < 1e-5, `element ${i} is ${x}, wanted ${b[i]}`));
-};
+const near = (/** @type {ArrayLike<number>} */ a, /** @type {ArrayLike<number>} */ b) =>
+  assertNear(a, b, { absolute: 1e-5 });
 
 /** @param {Uint8Array} bytes */
 async function infer(bytes) {

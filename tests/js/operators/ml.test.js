@@ -5,7 +5,6 @@
 
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
-import { createRequire } from 'node:module';
 import { test } from 'node:test';
 import { generateArtifacts, InferenceSession, Tensor, TrainingSession, TrainletError } from '../../../js/index.js';
 import {
@@ -25,15 +24,14 @@ import {
 import { batchUnit } from '../../support/recipe.js';
 import { checkModel, outputsOf } from '../../support/ml-models.js';
 import { ALONE } from '../../support/engines.js';
+import { loadNewestOrt } from '../../support/ort.js';
 
 const GOLDEN = new URL('../../golden/data/', import.meta.url);
 const CASES = JSON.parse(readFileSync(new URL('ml.json', GOLDEN), 'utf8'));
 const [FLOAT, INT64, STRING] = [1, 7, 8];
 const modelOf = (/** @type {string} */ name) => new Uint8Array(readFileSync(new URL(`ml/${name}.onnx`, GOLDEN)));
 
-const ort = createRequire(import.meta.url)('onnxruntime-web-1.30');
-ort.env.wasm.numThreads = 1;
-ort.env.logLevel = 'error';
+const ort = loadNewestOrt();
 
 const floats = (/** @type {string} */ name, /** @type {number[]} */ list) =>
   attributeProto({ name, floats: new Uint8Array(Float32Array.from(list).buffer), type: 6 });

@@ -4,8 +4,6 @@
  */
 
 import assert from 'node:assert/strict';
-import { createRequire } from 'node:module';
-import path from 'node:path';
 import test from 'node:test';
 import { InferenceSession, Tensor } from '../../../js/index.js';
 import {
@@ -21,11 +19,9 @@ import {
 } from '../../support/onnx-file.js';
 import { ALONE } from '../../support/engines.js';
 import { batchBits, batchUnit } from '../../support/recipe.js';
+import { loadOrtTraining } from '../../support/ort.js';
 
-const require = createRequire(import.meta.url);
-const ort = require(path.join(path.dirname(require.resolve('onnxruntime-web')), 'ort.training.wasm.min.js'));
-ort.env.wasm.numThreads = 1;
-ort.env.logLevel = 'error';
+const ort = loadOrtTraining();
 
 const product = (dims) => dims.reduce((a, b) => a * b, 1);
 /** Numbers from low to high. */

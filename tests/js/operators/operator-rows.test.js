@@ -5,8 +5,6 @@
 
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
-import { createRequire } from 'node:module';
-import path from 'node:path';
 import test from 'node:test';
 import * as ours from '../../../js/index.js';
 import { comparedGradients } from '../../bench/gradient_measure.js';
@@ -15,11 +13,9 @@ import { compared, disagrees, librariesOf } from '../../bench/operator_measure.j
 import { ROWS, WITHOUT_ROWS } from '../../bench/operator_rows.js';
 import { pageWith } from '../../bench/operator_table.js';
 import { batchBits, batchUnit } from '../../support/recipe.js';
+import { loadOrtTraining } from '../../support/ort.js';
 
-const require = createRequire(import.meta.url);
-const ort = require(path.join(path.dirname(require.resolve('onnxruntime-web')), 'ort.training.wasm.min.js'));
-ort.env.wasm.numThreads = 1;
-ort.env.logLevel = 'error';
+const ort = loadOrtTraining();
 const libraries = librariesOf(ours, ort);
 
 /** Operators that onnxruntime-web 1.19, used here, lacks: the benchmark compares with 1.30. */

@@ -5,8 +5,6 @@
 
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
-import { createRequire } from 'node:module';
-import path from 'node:path';
 import test from 'node:test';
 import { generateArtifacts, InferenceSession, Tensor, TrainingSession } from '../../../js/index.js';
 import {
@@ -21,11 +19,11 @@ import {
 } from '../../support/onnx-file.js';
 import { batchBits, batchUnit } from '../../support/recipe.js';
 import { THREADED } from '../../support/engines.js';
+import { loadOrtTraining } from '../../support/ort.js';
+import { assertNear } from '../../support/near.js';
 
-const require = createRequire(import.meta.url);
 // the one that has FakeQuant
-const ort = require(path.join(path.dirname(require.resolve('onnxruntime-web')), 'ort.training.wasm.min.js'));
-ort.env.wasm.numThreads = 1;
+const ort = loadOrtTraining();
 const units = (seed, count, low, high) =>
   Float32Array.from({ length: count }, (_, i) => low + (high - low) * batchUnit(seed, i));
 const bytes = (seed, count) => Uint8Array.from({ length: count }, (_, i) => batchBits(seed, i) % 256);
@@ -47,12 +45,7 @@ async function theirs(model, feeds, output = 'y') {
   )[output].data;
 }
 
-function assertClose(got, want) {
-  assert.equal(got.length, want.length);
-  got.forEach((v, i) =>
-    assert.ok(Math.abs(v - want[i]) <= 1e-5 * Math.max(1, Math.abs(want[i])), `${i} is ${v}, wanted ${want[i]}`),
-  );
-}
+const assertClose = (got, want) => assertNear(got, want, { absolute: 1e-5, relative: 1e-5 });
 
 const call = (op, inputs, output, domain = '', ...attributes) => [
   1,

@@ -4,8 +4,6 @@
  */
 
 import assert from 'node:assert/strict';
-import { createRequire } from 'node:module';
-import path from 'node:path';
 import { test } from 'node:test';
 import * as graphContender from '../../bench/contenders/ort_graph.js';
 import * as trainingContender from '../../bench/contenders/ort_training.js';
@@ -14,11 +12,9 @@ import { cnn, conv1d, gpt, mlp, mobileNetV2 } from '../../bench/models/networks.
 import { ZOO } from '../../bench/models/zoo.js';
 import { lossDifference, outputDifference, quantile, roundRatio, spread } from '../../bench/statistics.js';
 import { task, taskNames, taskOf } from '../../bench/tasks.js';
+import { loadOrtTraining } from '../../support/ort.js';
 
-const require = createRequire(import.meta.url);
-const ort = require(path.join(path.dirname(require.resolve('onnxruntime-web')), 'ort.training.wasm.min.js'));
-ort.env.wasm.numThreads = 1;
-ort.env.logLevel = 'error';
+const ort = loadOrtTraining();
 
 test('quantiles lie between elements, and a ratio is that of the rounds both were in', () => {
   assert.equal(quantile([4, 1, 3, 2], 0.5), 2.5);

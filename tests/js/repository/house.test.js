@@ -214,6 +214,23 @@ test('a comment begins with its subject, not with a clause about it', async () =
   assert.deepEqual(found, []);
 });
 
+/** Helpers of many tests: how one is defined, and the file of tests/support that alone defines it. */
+const SHARED = {
+  'HERE, options of an engine': [/\bconst HERE\b/, 'engines.js'],
+  onnxruntime: [/\bort = (?:require|createRequire)\b|require\(.*ort\.training/, 'ort.js'],
+  'a comparison of numbers': [/\bfunction (?:\w*[nN]ear|\w*Close)\(/, 'near.js'],
+};
+
+for (const [what, [pattern, file]] of Object.entries(SHARED))
+  test(`tests have ${what} from one file`, async () => {
+    const found = await filesWith(
+      ['tests/browser', 'tests/js', 'tests/support'],
+      /\.js$/,
+      /** @type {RegExp} */ (pattern),
+    );
+    assert.deepEqual(found, [path.join('tests', 'support', String(file))]);
+  });
+
 test('the files of the engine have the same names wherever they are named', async () => {
   for (const file of ['js/engine/compile.js', 'js/cli/shrink/index.js', 'package.json', 'wasm/README.md']) {
     const text = await readFile(path.join(root, file), 'utf8');

@@ -7,11 +7,11 @@ import { fineTune, generateArtifacts, Tensor, TrainingSession } from '../../../j
 import { calibrationError, temperatureOf, thresholdOf } from '../../../js/session/calibration.js';
 import { clusters, golden } from '../../support/clusters.js';
 import { HERE } from '../../support/engines.js';
+import { assertNear } from '../../support/near.js';
 
 const sets = JSON.parse(readFileSync(new URL('../../golden/data/calibration.json', import.meta.url), 'utf8'));
 const rowsOf = ({ scores, classes, labels }) => labels.map((_, i) => scores.slice(i * classes, (i + 1) * classes));
-const near = (found, wanted) =>
-  assert.ok(Math.abs(found - wanted) <= 1e-5 * Math.abs(wanted), `${found}, not ${wanted}`);
+const near = (found, wanted) => assertNear(found, wanted, { relative: 1e-5 });
 
 test('temperature and calibration error are those of PyTorch; one beyond 20 is none', () => {
   for (const one of sets) {

@@ -8,6 +8,7 @@ import { test } from 'node:test';
 import { fineTune, generateArtifacts, InferenceSession, Tensor, TrainingSession } from '../../../js/index.js';
 import { attribute, graphProto, info, modelProto, node, opsetId, tensor } from '../../support/onnx-file.js';
 import { HERE, root } from '../../support/engines.js';
+import { assertNear } from '../../support/near.js';
 
 const golden = JSON.parse(readFileSync(join(root, 'tests/golden/data/extend.json'), 'utf8'));
 const mlp = readFileSync(join(root, 'tests/golden/data/mlp_small.onnx'));
@@ -71,8 +72,7 @@ const OPTIMIZERS = {
   adamw: { type: 'adamw', lr: 0.05, weightDecay: 0.01 },
   sgd: { type: 'sgd', lr: 0.1, momentum: 0.9 },
 };
-const near = (found, wanted, what) =>
-  wanted.forEach((x, i) => assert.ok(Math.abs(found[i] - x) < 1e-4, `${what} ${i}: ${found[i]}, PyTorch has ${x}`));
+const near = (found, wanted, what) => assertNear(found, wanted, { absolute: 1e-4 }, what);
 const columns = ({ data, dims }, count) =>
   Array.from({ length: dims[0] }, (_, i) => [...data.subarray(i * dims[1], i * dims[1] + count)]);
 

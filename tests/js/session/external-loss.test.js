@@ -13,6 +13,7 @@ import { batchFeeds, batchUnit } from '../../support/recipe.js';
 import { golden } from '../../support/clusters.js';
 import { slowInput, slowModel } from '../../support/slow-models.js';
 import { REPRODUCIBLE } from '../../support/engines.js';
+import { assertNear } from '../../support/near.js';
 
 const SGD = { type: 'sgd', lr: 0.1 };
 
@@ -51,12 +52,8 @@ function crossEntropy({ data, dims: [n, classes] }, labels) {
 
 const parametersOf = async (session) => (await session.getContiguousParameters(false)).data;
 
-function assertNear(came, wanted, most) {
-  assert.equal(came.length, wanted.length);
-  let worst = 0;
-  for (let i = 0; i < came.length; i++) worst = Math.max(worst, Math.abs(came[i] - wanted[i]));
-  assert.ok(worst <= most, `they differ by ${worst}`);
-}
+/** Parameters or outputs that differ by rounding alone. */
+const near = (came, wanted) => assertNear(came, wanted, { absolute: 1e-6 });
 
 for (const name of ['w1', 'cnn_bn', 'tokens']) {
   test(`${name} trains as with the loss inside`, async () => {
@@ -77,7 +74,7 @@ for (const name of ['w1', 'cnn_bn', 'tokens']) {
     }
     const after = await parametersOf(outside);
     assert.ok(after.some((value, i) => Math.abs(value - before[i]) > 1e-3));
-    assertNear(after, await parametersOf(inside), 1e-6);
+    near(after, await parametersOf(inside));
   });
 }
 
@@ -143,7 +140,7 @@ test('what was left out of the gradients is zero, and a run can be dropped', asy
   await assert.rejects(run.backward({ y: ones(1) }), is('invalid-argument', /was dropped/));
   const { backward } = await session.forward({ x });
   const towards = await backward({ xw: ones(1) }, { inputs: ['x'] });
-  assertNear(towards.x.data, (await session.getParameter('w')).data, 1e-6);
+  near(towards.x.data, (await session.getParameter('w')).data);
   await session.runOptimizerStep();
   assert.deepEqual((await session.getParameter('v')).data, before.data);
 });
@@ -182,7 +179,7 @@ test('setTrainable switches normalizations as with the loss inside', async () =>
     await backward({ [name]: crossEntropy(scores, labels.data).gradient });
     await outside.runOptimizerStep();
     await outside.lazyResetGrad();
-    assertNear(await parametersOf(outside), await parametersOf(inside), 1e-6);
+    near(await parametersOf(outside), await parametersOf(inside));
   }
 });
 
@@ -333,7 +330,7 @@ test('the eval model of a loss outside gives the outputs alone, and the export i
   const { logits } = await session.runEvalStep({ input });
   assert.deepEqual((await session.predict({ input })).logits.data, logits.data);
   const { outputs, drop } = await session.forward({ input });
-  assertNear(outputs.logits.data, logits.data, 1e-6);
+  near(outputs.logits.data, logits.data);
   await drop();
   assert.ok((await session.exportModel()).length > 100);
 });

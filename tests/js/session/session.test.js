@@ -5,7 +5,6 @@
 
 import assert from 'node:assert/strict';
 import { mkdtemp, readFile, rm } from 'node:fs/promises';
-import { createRequire } from 'node:module';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { after, test } from 'node:test';
@@ -25,6 +24,7 @@ import {
 } from '../../support/onnx-file.js';
 import { clusters, FEATURES, golden } from '../../support/clusters.js';
 import { THREADED } from '../../support/engines.js';
+import { loadOrt } from '../../support/ort.js';
 
 const ADAM = { type: 'adam', lr: 0.01 };
 const OPTIONS = { loss: 'cross-entropy', optimizer: ADAM, additionalOutputs: ['logits'] };
@@ -80,7 +80,7 @@ test('fit learns, evaluate and predict agree, and what is exported says the same
   assert.deepEqual((await inference.run(DATA.inputs)).logits.data, logits.data);
   await inference.release();
 
-  const ort = createRequire(import.meta.url)('onnxruntime-web');
+  const ort = loadOrt();
   const reference = await ort.InferenceSession.create(model);
   const { data, dims } = DATA.inputs.input;
   const theirs = (await reference.run({ input: new ort.Tensor('float32', data, dims) })).logits.data;
