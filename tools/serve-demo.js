@@ -1,6 +1,7 @@
 /**
- * A small static server of the web demo, on this machine only: the demo at /, the package at /js/ and /models/, MNIST's
- * files at /mnist/, and of installed packages the one that the demo imports; by brotli where the browser takes it.
+ * A small static server, on this machine only, of the web demo or the site at /, with the package at /js/ and /models/,
+ * MNIST's files at /mnist/, and of installed packages the one that the demo imports; by brotli where the browser takes
+ * it.
  */
 
 import { createReadStream } from 'node:fs';
@@ -39,20 +40,23 @@ const POLICY = [
 /** With these a page is cross-origin isolated, which memory shared by threads needs. */
 const ISOLATION = { 'cross-origin-opener-policy': 'same-origin', 'cross-origin-embedder-policy': 'require-corp' };
 
-/** The folder of a path and what is asked of it. @param {string} pathname */
-function route(pathname) {
+/** The folder of a path and what is asked of it. @param {string} pathname @param {boolean} site */
+function route(pathname, site) {
   const [, first, ...rest] = pathname.split('/');
   if (first === 'js' || first === 'models') return { folder: path.join(ROOT, first), file: rest.join('/') };
   if (path.posix.dirname(pathname) === TOKENIZERS)
     return { folder: path.join(ROOT, TOKENIZERS), file: path.basename(pathname) };
   if (first === 'mnist') return { folder: mnistFolder(), file: rest.join('/') };
-  return { folder: path.join(ROOT, 'web-demo'), file: pathname.slice(1).replace(/(^|\/)$/, '$1index.html') };
+  return {
+    folder: path.join(ROOT, site ? 'build/site' : 'web-demo'),
+    file: pathname.slice(1).replace(/(^|\/)$/, '$1index.html'),
+  };
 }
 
-/** The file a URL names, if it is one inside its folder. @param {string} url */
-async function find(url) {
+/** The file a URL names, if it is one inside its folder. @param {string} url @param {boolean} site */
+async function find(url, site) {
   try {
-    const { folder, file } = route(decodeURIComponent(new URL(url, 'http://localhost').pathname));
+    const { folder, file } = route(decodeURIComponent(new URL(url, 'http://localhost').pathname), site);
     const place = path.resolve(folder, file);
     const isInside =
       place.startsWith(folder + path.sep) && (await realpath(place)).startsWith((await realpath(folder)) + path.sep);
@@ -84,10 +88,13 @@ function compressedBytes({ place, changedMs }) {
   return bytes;
 }
 
-/** @param {import('node:http').IncomingMessage} request @param {import('node:http').ServerResponse} response */
-async function answer(request, response) {
+/**
+ * @param {import('node:http').IncomingMessage} request @param {import('node:http').ServerResponse} response
+ * @param {boolean} site
+ */
+async function answer(request, response, site) {
   const reads = request.method === 'GET' || request.method === 'HEAD';
-  const found = reads ? await find(request.url ?? '/') : undefined;
+  const found = reads ? await find(request.url ?? '/', site) : undefined;
   if (!found)
     return void response.writeHead(reads ? 404 : 405, { 'content-type': 'text/plain' }).end('There is no such file.\n');
   const takesBrotli = /\bbr\b/.test(String(request.headers['accept-encoding'])) && found.size < COMPRESSED_BYTES_MOST;
@@ -97,7 +104,7 @@ async function answer(request, response) {
     'content-length': short?.length ?? found.size,
     ...(short && { 'content-encoding': 'br' }),
     vary: 'accept-encoding',
-    'content-security-policy': POLICY,
+    'content-security-policy': site ? "frame-ancestors 'self'" : POLICY, // the site's pages have their own
     'x-content-type-options': 'nosniff',
     'cache-control': 'no-cache',
     ...ISOLATION,
@@ -108,11 +115,11 @@ async function answer(request, response) {
 }
 
 /**
- * @param {{ port?: number }} [options] port 0 takes any free one
+ * @param {{ port?: number, site?: boolean }} [options] port 0 takes any free one; site: build/site (npm run site)
  * @returns {Promise<{ url: string, close: () => Promise<void> }>}
  */
-export async function startServer({ port = 0 } = {}) {
-  const server = createServer(answer);
+export async function startServer({ port = 0, site = false } = {}) {
+  const server = createServer((request, response) => answer(request, response, site));
   await new Promise((resolve, reject) => {
     server.once('error', reject);
     server.listen(port, 'localhost', () => resolve(undefined));

@@ -1,17 +1,20 @@
 // npm run site: the site as a folder for any static host, build/site: the guides, what was measured, the reference made
 // from js/types, and the demos at demo/. Its own packages are those of docs/package.json, installed when first needed.
 //
-//   node tools/site.mjs [--base /trainlet/]
+//   node tools/site.mjs [--base /trainlet/] [--serve]
 
 import { execFileSync } from 'node:child_process';
 import { cpSync, existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join, posix, relative } from 'node:path';
 import { parseArgs } from 'node:util';
 import { ENGINES, Failure, root, runMain, say } from './programs.mjs';
+import { startServer } from './serve-demo.js';
 
-const HELP = `npm run site -- [--base /PATH/]    writes build/site, a folder for any static host
+const HELP = `npm run site -- [--base /PATH/] [--serve]
+Writes build/site, a folder for any static host.
 
-  --base /PATH/    the path under which it will stand; default /, the root of its host`;
+  --base /PATH/    the path under which it will stand; default /, the root of its host
+  --serve          then serves it on this machine`;
 const docs = join(root, 'docs');
 const source = join(docs, '.vitepress/pages');
 const site = join(root, 'build/site');
@@ -136,12 +139,16 @@ function copyDemos() {
     recursive: true,
     filter: (file) => !/\/(cli|types)(\/|$)|\.d\.ts$/.test(relative(root, file)),
   });
+  const tokenizers = 'node_modules/@huggingface/tokenizers/dist/tokenizers.min.mjs';
+  cpSync(join(root, tokenizers), join(site, tokenizers));
+  writeFileSync(join(site, '.nojekyll'), ''); // GitHub Pages leaves out folders of some names without it
   for (const name of ENGINES)
     if (!existsSync(join(site, 'js/engine', name))) throw new Failure(`there is no ${name}: npm run build`);
 }
 
 runMain(async () => {
-  const { values } = parseArgs({ options: { base: { type: 'string', default: '/' }, help: { type: 'boolean' } } });
+  const flag = /** @type {const} */ ({ type: 'boolean' });
+  const { values } = parseArgs({ options: { base: { type: 'string', default: '/' }, serve: flag, help: flag } });
   if (values.help) return console.log(HELP);
   install();
   rmSync(source, { recursive: true, force: true });
@@ -153,4 +160,5 @@ runMain(async () => {
   run('node_modules/.bin/vitepress', ['build', '.'], { SITE_BASE: values.base });
   copyDemos();
   say(`The site is in ${relative(root, site)}.`);
+  if (values.serve) say(`It is at ${(await startServer({ site: true })).url} (Ctrl-C ends it).`);
 });

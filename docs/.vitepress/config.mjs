@@ -1,5 +1,6 @@
 /** The site's pages, which tools/site.mjs has gathered in docs/.vitepress/pages, their menus and their search. */
 
+import { createHash } from 'node:crypto';
 import { readdirSync, readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { defineConfig } from 'vitepress';
@@ -17,6 +18,23 @@ function menuOf(folder, first = []) {
 
 const titleOf = (file) => /^# (.*)$/m.exec(readFileSync(`${source}${file}`, 'utf8'))?.[1].replaceAll('`', '') ?? file;
 
+/**
+ * The page with its policy, which a host without headers of its own can send too: no other origin, and of scripts
+ * without a file those that VitePress has written.
+ */
+function withPolicy(html) {
+  const inline = [...html.matchAll(/<script(?![^>]*\ssrc=)[^>]*>(.*?)<\/script>/gs)].map(([, code]) => code);
+  const hashes = inline.map((code) => `'sha256-${createHash('sha256').update(code).digest('base64')}'`);
+  const policy = [
+    "default-src 'self'",
+    `script-src 'self' 'wasm-unsafe-eval' ${[...new Set(hashes)].join(' ')}`,
+    "style-src 'self' 'unsafe-inline'", // the colours of code
+    "img-src 'self' data: blob:",
+    "object-src 'none'; base-uri 'none'; form-action 'none'",
+  ].join('; ');
+  return html.replace('<head>', `<head>\n<meta http-equiv="Content-Security-Policy" content="${policy}">`);
+}
+
 const base = process.env.SITE_BASE ?? '/';
 
 export default defineConfig({
@@ -28,6 +46,7 @@ export default defineConfig({
   cacheDir: '../build/site-cache',
   head: [['link', { rel: 'icon', href: `${base}icon.svg` }]],
   ignoreDeadLinks: [/\/source\//], // tools/site.mjs has copied these files
+  transformHtml: withPolicy,
   themeConfig: {
     search: { provider: 'local' },
     nav: [
