@@ -1,0 +1,1 @@
+// Its URL is the extension's.
