@@ -1,6 +1,7 @@
 /** Starts the workers of a page, from scripts on any origin. */
 
 import { sentenceOf, TrainletError } from './errors.js';
+import { lazy } from './lazy.js';
 import { isNode } from './platform.js';
 
 /** False in service workers and in some browsers' shared workers. */
@@ -34,3 +35,10 @@ function importing(href) {
   scripts.set(href, script);
   return script;
 }
+
+/** The reason why a worker of that module did not start, of which its error says nothing. @param {() => URL} locate */
+export const whyNoWorker = async (locate) =>
+  await lazy(() => import('./no-worker.js')).then(
+    ({ reasonFor }) => reasonFor(locate(), () => workerFrom(locate)),
+    () => 'its script could not be loaded, or a CSP forbids it',
+  );

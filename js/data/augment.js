@@ -3,7 +3,7 @@
 import { abortedBy, checkKeys, invalid, nameOf, sentenceOf, TrainletError } from '../base/errors.js';
 import { isKind } from '../base/kind.js';
 import { isNode, locate, nodeModule } from '../base/platform.js';
-import { workerFrom } from '../base/start-worker.js';
+import { whyNoWorker, workerFrom } from '../base/start-worker.js';
 
 /** @import { FitOptions, ValueInfo } from '../types.js' */
 /** @import { Batches, Next } from './dataset.js' */
@@ -210,9 +210,10 @@ async function placed(step) {
 
 /** @param {(answer: any) => void} hear @param {(why: string) => void} dead @returns {Far} */
 function startWorker(hear, dead) {
-  const worker = workerFrom(() => new URL('./worker-augment.js', import.meta.url), ' for augment');
+  const locate = () => new URL('./worker-augment.js', import.meta.url);
+  const worker = workerFrom(locate, ' for augment');
   worker.onmessage = ({ data }) => hear(data);
-  worker.onerror = ({ message }) => dead(message || 'its script could not be loaded, or a CSP forbids it');
+  worker.onerror = async ({ message }) => dead(message || (await whyNoWorker(locate)));
   return { post: (message, transfer) => worker.postMessage(message, transfer), close: () => worker.terminate() };
 }
 

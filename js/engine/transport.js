@@ -2,7 +2,7 @@
 
 import { lazy } from '../base/lazy.js';
 import { isNode, locate } from '../base/platform.js';
-import { workerFrom } from '../base/start-worker.js';
+import { whyNoWorker, workerFrom } from '../base/start-worker.js';
 
 /** @import { Answer, Take } from './protocol.js' */
 
@@ -24,7 +24,8 @@ export const openInline = async () => (await lazy(() => import('./transport-inli
 export async function openWorker(url) {
   if (isNode) return await (await lazy(() => import('./transport-node.js'))).openNodeThread(url);
   const named = url ? await locate(url) : undefined;
-  const transport = workerTransport(workerFrom(() => named ?? new URL('./worker.js', import.meta.url)));
+  const script = () => named ?? new URL('./worker.js', import.meta.url);
+  const transport = workerTransport(workerFrom(script), script);
   transport.lock = await lockName();
   return transport.lock ? transport : (await lazy(() => import('./heartbeat.js'))).withHeartbeat(transport);
 }
@@ -39,14 +40,17 @@ async function lockName() {
   }
 }
 
-/** @param {Worker} worker @returns {Transport} */
-function workerTransport(worker) {
+/** @param {Worker} worker @param {() => URL} script @returns {Transport} */
+function workerTransport(worker, script) {
   /** @type {string | undefined} */
   let early; // a worker may fail before anybody listens
   let dead = (/** @type {string} */ reason) => {
     early = reason;
   };
-  worker.onerror = (event) => dead(event.message || 'its script could not be loaded, or a CSP forbids it');
+  worker.onerror = async ({ message }) => {
+    const reason = message || (await whyNoWorker(script));
+    dead(reason); // who listens may have changed meanwhile
+  };
   /** @type {Transport} */
   const transport = {
     post: (message, transfer) => worker.postMessage(message, transfer),
