@@ -56,6 +56,30 @@ export function needObject(where, value) {
   throw invalid(`${where}: wanted an object, not ${nameOf(value)}`);
 }
 
+/** Suggests the name that a misspelt one may have meant. @param {string} name @param {readonly string[]} known */
+export function suggestion(name, known) {
+  const plain = (/** @type {string} */ text) => text.toLowerCase().replace(/\W|_/g, '');
+  const own = plain(name);
+  const far = (/** @type {string} */ other) =>
+    other[3] && own.startsWith(plain(other)) ? 0 : distance(own, plain(other));
+  const best = known.reduce((a, b) => (far(b) < far(a) ? b : a));
+  return far(best) <= name.length / 4 ? ` (is it ${best}?)` : '';
+}
+
+/** Letters to change, add or leave out (Levenshtein 1966). @param {string} a @param {string} b */
+function distance(a, b) {
+  let row = Array.from({ length: b.length + 1 }, (_, i) => i);
+  for (let i = 0; i < a.length; i++) {
+    const next = [i + 1];
+    for (let j = 0; j < b.length; j++) next.push(Math.min(row[j] + Number(a[i] !== b[j]), row[j + 1] + 1, next[j] + 1));
+    row = next;
+  }
+  return row[b.length];
+}
+
+/** @param {string} thing @param {string} maker */
+export const notByNew = (thing, maker) => invalid(`${thing} by await ${maker}, not by new`);
+
 /**
  * Refuses an option that is not known: a misspelt one must not be ignored in silence.
  * @param {string} where
@@ -66,7 +90,7 @@ export function checkKeys(where, options, known) {
   checkObject(where, options);
   for (const [key, value] of Object.entries(options ?? {})) {
     if (value !== undefined && !known.includes(key)) {
-      throw invalid(`${where}: there is no option '${key}'; it knows ${known.join(', ')}`);
+      throw invalid(`${where}: there is no option '${key}'; it knows ${known.join(', ')}${suggestion(key, known)}`);
     }
   }
 }

@@ -3,8 +3,10 @@
  * middle.
  */
 
-import { abortedBy, checkKeys, checkSignal, TrainletError } from '../base/errors.js';
+import { abortedBy, checkKeys, checkSignal, invalid, nameOf, TrainletError } from '../base/errors.js';
 import { bind } from '../base/feeds.js';
+import { isKind } from '../base/kind.js';
+import { looksLikeTensor } from '../base/nested.js';
 import { copyRows, sliceRows } from '../base/rows.js';
 import { bytesOf, checkWhole, isWhole, layout, pack } from '../base/tensor.js';
 import { weigh } from './example-weights.js';
@@ -49,6 +51,17 @@ const bad = (message) => new TrainletError('invalid-feed', `data set: ${message}
 
 /** @param {unknown} data @returns {data is WholeArrays} */
 export const isArrays = (data) => typeof data === 'object' && data !== null && 'inputs' in data;
+
+/**
+ * Refuses tensors one by one, as Keras takes them, and promises.
+ * @param {string} where @param {unknown} data @param {unknown} options
+ */
+export function checkData(where, data, options) {
+  if (isKind(data, 'Promise')) throw bad('it is a promise: await it');
+  const isList = (/** @type {unknown} */ value) => ArrayBuffer.isView(value) || Array.isArray(value);
+  if (looksLikeTensor(data) || looksLikeTensor(options) || isList(options))
+    throw invalid(`${where} takes one data set, then options: ${where}({ inputs: x, labels: y }, {})`);
+}
 
 /**
  * Names of what says nothing of what an example is: labels and weights.
@@ -221,7 +234,9 @@ function gather(tensors, order, from, to, wanted, feeds = roomFor(tensors, to - 
  */
 async function* stream(batches, inputs, wanted, classWeight) {
   const iterable = Object(batches) === batches && (Symbol.asyncIterator in batches || Symbol.iterator in batches);
-  if (!iterable) throw bad('wanted { inputs, labels }, an iterable of feeds, or a function that returns one');
+  const came = Object(batches) === batches ? `{ ${Object.keys(batches).join(', ')} }` : nameOf(batches);
+  if (!iterable)
+    throw bad(`wanted { inputs, labels }, an iterable of feeds, or a function that returns one, not ${came}`);
   for await (const batch of batches) {
     const tensors = weigh(bindNumbers(batch, inputs), inputs, { classWeight });
     if (!tensors.length) throw bad('a batch has no tensors');

@@ -71,7 +71,7 @@ async function load(source, options) {
   const where = sourceName(source);
   const table = Array.isArray(source)
     ? objectsOf(source, options)
-    : tableOf(where, await textIn(where, /** @type {Source} */ (source), options), options);
+    : tableOf(where, await cellsIn(where, /** @type {Source} */ (source), options), options);
   const twice = table.names.find((name, i) => name && table.names.indexOf(name) !== i);
   if (twice !== undefined) throw unreadable(`${where} has two columns '${twice}'`);
   if (!options.header && areNumbers(table.names))
@@ -92,8 +92,16 @@ function sourceName(source) {
   return (isKind(source, 'Blob') && 'name' in source && String(source.name)) || 'the table';
 }
 
-/** A text of several lines is a table itself, not where one is. @param {string} source */
-const isText = (source) => /[\r\n]/.test(source);
+/** A text of several lines, of none or of tags is the table itself, not where one is. @param {string} source */
+const isText = (source) => /[\r\n]|^\s*</.test(source) || !source.trim();
+
+/** The text, if it is no web page. @param {string} where @param {Source} source @param {TableOptions} options */
+async function cellsIn(where, source, options) {
+  const text = await textIn(where, source, options);
+  if (/^\s*<(!doctype|html)/i.test(text))
+    throw unreadable(`${where} is a web page, not a table: is the file on the server?`);
+  return text;
+}
 
 /** @param {string} where @param {Source} source @param {TableOptions} options */
 async function textIn(where, source, { encoding, signal, onProgress }) {

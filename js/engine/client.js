@@ -234,7 +234,7 @@ export class Client {
   }
 }
 
-const released = () => new TrainletError('released', 'the session was released before this was answered');
+const released = () => new TrainletError('released', 'the session was released: this has no answer');
 
 /**
  * Calls back then, unless it is called off. In four parts, of which a suspended page misses one: it has not waited, and

@@ -1,5 +1,6 @@
 /** The store of features as pages hold it; what it does is loaded when one is opened. */
 
+import { notByNew } from '../base/errors.js';
 import { lazy } from '../base/lazy.js';
 
 /** @import { FeatureCache } from './cache.js' */
@@ -14,6 +15,7 @@ export class FeatureStore {
 
   /** @param {FeatureCache} cache */
   constructor(cache) {
+    if (!cache?.gather) throw notByNew('a store is opened', 'FeatureStore.open()');
     this.#cache = cache;
   }
 

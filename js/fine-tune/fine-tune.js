@@ -8,6 +8,7 @@ import { lazy } from '../base/lazy.js';
 import { checkListeners, needSignal, ownOptions } from '../base/own-options.js';
 import { unlessAborted } from '../base/unless-aborted.js';
 import { classesOf, examplesOf, fed, ownClasses, replayOf, split } from '../data/labelled-examples.js';
+import { ENGINE_KEYS } from '../engine/options.js';
 import { SHARED } from '../features/compute.js';
 import { checkBudget } from '../fit/budget.js';
 import { checkCacheFeatures } from '../fit/options.js';
@@ -49,6 +50,8 @@ const KEYS = /** @type {const} */ ([
   'onWarning',
   'signal',
 ]);
+/** @param {string} key */
+const isOwn = (key) => KEYS.some((known) => known === key);
 /** The learning rate that is usual for AdamW. */
 const LR = 1e-3;
 /** The share of the examples that is held out. */
@@ -80,6 +83,8 @@ export async function fineTune(model, data, options = {}) {
  * @returns {Promise<Tuned>}
  */
 export async function tune(model, data, given, alone = false) {
+  const ofEngine = ENGINE_KEYS.find((key) => !isOwn(key) && key in Object(given));
+  if (ofEngine) throw invalid(`fineTune: ${ofEngine} is an option of the engine: engine: { ${ofEngine} }`);
   const own = ownOptions('fineTune', given, KEYS);
   checkListeners('fineTune', own, ['onProgress', 'onCheckpoint', 'onPause', 'onResume', 'onWarning']);
   needSignal(own.signal);
@@ -391,13 +396,17 @@ export function check(options) {
 async function artifactsOf(model, classes, options) {
   const { head = {}, lr = LR, labelSmoothing = 0.1, lossInputs, engine = {}, signal } = options;
   const { generateArtifacts } = await lazy(() => import('../session/model.js'));
-  return await generateArtifacts(model, {
+  const made = generateArtifacts(model, {
     ...engine,
     signal,
     loss: { type: 'cross-entropy', labelSmoothing, sampleWeights: true },
     optimizer: { type: 'adamw', lr, weightDecay: 1e-4 },
     lossInputs,
     ...(head !== false && { head: { classes: /** @type {readonly string[]} */ (classes), ...head } }),
+  });
+  return await made.catch((error) => {
+    if (/ in externalData, /.test(error.message)) error.message += ', within the option engine of fineTune';
+    throw error;
   });
 }
 

@@ -3,7 +3,7 @@
 import { checkSignal, checkWhole, invalid, TrainletError } from '../base/errors.js';
 import { lazy } from '../base/lazy.js';
 import { needSignal, ownOptions } from '../base/own-options.js';
-import { close, nextOf, openData } from '../data/dataset.js';
+import { checkData, close, nextOf, openData } from '../data/dataset.js';
 import { measuresOf, Tally } from './metrics.js';
 
 /** @import { Dataset, EvaluateOptions } from '../types.js' */
@@ -18,6 +18,7 @@ const KEYS = ['batchSize', 'metrics', 'bytes', 'ema', 'adapter', 'signal'];
  * @param {import('../data/dataset.js').Reader} [reader] of the data, where it is open
  */
 export async function evaluate({ ask, info }, data, options, reader) {
+  checkData('evaluate', data, options);
   const { batchSize = 32, metrics, bytes, ema, adapter, signal } = ownOptions('evaluate', options, KEYS);
   needSignal(signal);
   checkWhole('batchSize', batchSize, 1);

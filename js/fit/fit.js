@@ -7,7 +7,7 @@ import { checkSignal, invalid, TrainletError } from '../base/errors.js';
 import { lazy } from '../base/lazy.js';
 import { unlessAborted } from '../base/unless-aborted.js';
 import { openAugmenter } from '../data/augment.js';
-import { close, namesBeside, nextOf, openData } from '../data/dataset.js';
+import { checkData, close, namesBeside, nextOf, openData } from '../data/dataset.js';
 import { byIndex } from '../data/example-weights.js';
 import { splitData } from '../data/split.js';
 import { Autosave } from './autosave.js';
@@ -41,6 +41,7 @@ export { evaluate, FitPosition };
  * @param {FitOptions} given
  */
 export async function fit(session, data, given) {
+  checkData('fit', data, given);
   const options = ownFitOptions(given);
   checkFitOptions(data, options);
   const budget = options.budget && (await openBudget(options));

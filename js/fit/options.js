@@ -46,7 +46,14 @@ export const EMA_KEYS = /** @type {const} */ (['decay']);
 export const CACHE_KEYS = /** @type {const} */ (['maxBytes', 'store']);
 export const CHECKPOINT_KEYS = /** @type {const} */ (['store', 'name', 'everySteps', 'everyMs', 'everyEpochs', 'base']);
 /** @param {FitOptions} options */
-export const ownFitOptions = (options) => ownOptions('fit', options, FIT_KEYS, [SHARED]);
+export function ownFitOptions(options) {
+  const rate = ['lr', 'learningRate'].find((key) => key in Object(options));
+  if (rate)
+    throw invalid(
+      `fit: ${rate} is of the optimizer: generateArtifacts(…, { optimizer: { type, lr } }), or schedule here`,
+    );
+  return ownOptions('fit', options, FIT_KEYS, [SHARED]);
+}
 
 /** @param {Dataset} data @param {FitOptions} options */
 export function checkFitOptions(data, options) {

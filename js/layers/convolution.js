@@ -86,7 +86,9 @@ export const slid = (scope, x, window) =>
     const [reach, stride] = [reachOf(window)[i], window.strides[i]];
     if (d === null) return null;
     if (window.padding !== 'valid') return Math.ceil(d / stride);
-    if (d < reach) scope.refuse(`a ${AXES[window.kernel.length][i]} of at least ${reach}, that of its window`, x);
+    const hint = i ? ' (the channels come first: (1, 28, 28))' : '';
+    if (d < reach)
+      scope.refuse(`a ${AXES[window.kernel.length][i]} of at least ${reach}, that of its window${hint}`, x);
     return Math.floor((d - reach) / stride) + 1;
   });
 

@@ -1,6 +1,6 @@
 /** The sessions as pages import them. Their methods are loaded while the engine is: nobody can call them before. */
 
-import { invalid } from '../base/errors.js';
+import { notByNew } from '../base/errors.js';
 import { lazy } from '../base/lazy.js';
 import { checkEngineOptions } from '../engine/options.js';
 import { INTERNALS, ORT_OPTIONS, open, PART_NAMES, sourcesOf } from './open.js';
@@ -19,12 +19,9 @@ function early(load) {
   return loading;
 }
 
-/** @param {string} maker */
-const notByNew = (maker) => invalid(`a session is made by await ${maker}, not by new`);
-
 class TrainingDoor {
   constructor() {
-    throw notByNew('TrainingSession.create(artifacts)');
+    throw notByNew('a session is made', 'TrainingSession.create(artifacts)');
   }
 
   /** @param {ArtifactSources | CompactSource} artifacts @param {TrainingSessionOptions} [options] */
@@ -62,7 +59,7 @@ class TrainingDoor {
 
 class InferenceDoor {
   constructor() {
-    throw notByNew('InferenceSession.create(model)');
+    throw notByNew('a session is made', 'InferenceSession.create(model)');
   }
 
   /** @param {Source} model @param {SessionOptions} [options] */

@@ -41,7 +41,7 @@ export async function generateArtifacts(model, options = {}) {
   const { source, lora } = await withModules(model, options);
   const made = await askOnce('artifacts', source, options, settingsOf(options, lora)).catch(async (error) => {
     if (error?.code !== 'invalid-argument') throw error;
-    const { explain } = await lazy(() => import('./nothing-trains.js'));
+    const { explain } = await lazy(() => import('./artifact-errors.js'));
     throw await explain(error, source, options, () => askOnce('parametersOf', source, options, limitOf(options)));
   });
   return options.ortFormat ? (await lazy(() => import('../formats/ort-model.js'))).artifactsOf(made) : made;

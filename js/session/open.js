@@ -51,7 +51,7 @@ export const PART_NAMES = /** @type {const} */ ([
  * @returns {PartSource[]} the engine's names of parts are the arguments' without their endings, but for adapters
  */
 export function sourcesOf(where, artifacts) {
-  needObject(`${where}: artifacts`, artifacts);
+  needObject(`${where}: artifacts, as generateArtifacts makes them`, artifacts);
   checkKeys(where, artifacts, [...PART_NAMES, 'warnings']);
   for (const name of /** @type {const} */ (['trainModel', 'checkpointState']))
     if (!artifacts[name] && !artifacts.compact) throw invalid(`${where}: ${name} is needed`);

@@ -1,7 +1,7 @@
 /** The session that trains. */
 
 import { askedAt } from '../base/call-site.js';
-import { checkKeys, checkWhole, invalid, nameOf } from '../base/errors.js';
+import { checkKeys, checkWhole, invalid, nameOf, suggestion } from '../base/errors.js';
 import { bind } from '../base/feeds.js';
 import { isKind } from '../base/kind.js';
 import { lazy } from '../base/lazy.js';
@@ -413,7 +413,9 @@ export class TrainingSession {
   #indexOf(name) {
     const index = this.parameters.findIndex((parameter) => parameter.name === name);
     if (index >= 0) return index;
-    throw invalid(`there is no parameter ${nameOf(name)}; there are ${names(this.parameters).join(', ')}`);
+    const known = names(this.parameters);
+    const hint = typeof name === 'string' ? suggestion(name, known) : '';
+    throw invalid(`there is no parameter ${nameOf(name)}${hint || `; there are ${known.join(', ')}`}`);
   }
 }
 

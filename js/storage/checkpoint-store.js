@@ -1,5 +1,6 @@
 /** The store of checkpoints as pages hold it; what it does is loaded when one is opened. */
 
+import { notByNew } from '../base/errors.js';
 import { lazy } from '../base/lazy.js';
 
 /** @import { Versions } from './versions.js' */
@@ -13,6 +14,7 @@ export class CheckpointStore {
 
   /** @param {Versions} versions */
   constructor(versions) {
+    if (!versions?.save) throw notByNew('a store is opened', 'CheckpointStore.open()');
     this.#versions = versions;
   }
 

@@ -1,5 +1,6 @@
 /** The store of samples as pages hold it; what it does is loaded when one is opened. */
 
+import { notByNew } from '../base/errors.js';
 import { lazy } from '../base/lazy.js';
 
 /** @import { Samples } from './samples.js' */
@@ -14,6 +15,7 @@ export class SampleStore {
 
   /** @param {Samples} samples */
   constructor(samples) {
+    if (!samples?.add) throw notByNew('a store is opened', 'SampleStore.open()');
     this.#samples = samples;
   }
 

@@ -2,6 +2,7 @@
 
 import type { History } from './fit.js';
 
+/** Kinds of errors. Cause and cure of each: `docs/guides/errors.md`, under the code's name. */
 export type ErrorCode =
   | 'invalid-model'
   | 'unsupported-op'

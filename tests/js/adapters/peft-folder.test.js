@@ -148,7 +148,10 @@ test('options of an export that cannot be are refused', async () => {
   const session = await open({ r: 2, modulesToSave: ['fc3'] });
   const onnxHas = invalid("exportAdapter: type, prefix and baseModel are not for the format 'onnx'");
   for (const [options, error] of [
-    [{ formt: 'peft' }, invalid("exportAdapter: there is no option 'formt'; it knows format, type, prefix, baseModel")],
+    [
+      { formt: 'peft' },
+      invalid("exportAdapter: there is no option 'formt'; it knows format, type, prefix, baseModel (is it format?)"),
+    ],
     [{ format: 'gguf' }, invalid("exportAdapter: format is 'peft' or 'onnx', not 'gguf'")],
     [{ format: null }, invalid("exportAdapter: format is 'peft' or 'onnx', not null")],
     [{ type: 'int8' }, invalid("exportAdapter: type is 'float32', 'float16' or 'bfloat16', not 'int8'")],

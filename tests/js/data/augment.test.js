@@ -334,7 +334,10 @@ test('what does not fit is one sentence each', async () => {
   await bad([{ type: 'flip', axis: 'both' }], /^augment: flip: axis must be 'horizontal' or 'vertical', not 'both'$/);
   await bad(['scale'], /^augment: scale is for signals, and the input is of pictures$/);
   await bad({ steps: ['flip'], layout: 'CHW' }, /^augment: layout must be 'NCHW' or 'NHWC', not 'CHW'$/);
-  await bad({ steps: ['flip'], inputs: 'x' }, /^augment: there is no option 'inputs'; it knows steps, input, layout$/);
+  await bad(
+    { steps: ['flip'], inputs: 'x' },
+    /^augment: there is no option 'inputs'; it knows steps, input, layout \(is it input\?\)$/,
+  );
   await bad(
     { steps: ['flip'], input: 'y' },
     /^augment: there is no input 'y' of two to four dims, float32 or uint8; there are 'x' \(float32 \[N, 1, 4, 4\]\)$/,

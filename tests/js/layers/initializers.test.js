@@ -121,7 +121,10 @@ test('what is no initializer is refused', async () => {
     });
   await refusal('glorot', /^dense: its kernel: there is no initializer 'glorot'; there are zeros, ones, /);
   await refusal([1, 2], /^dense: its kernel has the shape \(2, 3\): 6 numbers, not 2$/);
-  await refusal({ type: 'constant', values: 1 }, /^dense: its kernel: there is no option 'values'; it knows value$/);
+  await refusal(
+    { type: 'constant', values: 1 },
+    /^dense: its kernel: there is no option 'values'; it knows value \(is it value\?\)$/,
+  );
   await refusal(null, /^dense: its kernel: there is no initializer undefined/);
   await refusal(
     { type: 'variance_scaling', mode: 'fan' },

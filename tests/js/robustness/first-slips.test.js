@@ -63,6 +63,7 @@ test('a checkpoint in the place of a model is named, of either format', async ()
 });
 
 const SOURCE = 'model could not be loaded: expected a URL, a path, bytes, a Blob or a Response, not';
+const WANTED = 'TrainingSession.create: artifacts, as generateArtifacts makes them: wanted an object, not';
 const create = (/** @type {any} */ given) => () => TrainingSession.create(given);
 const tensor =
   (/** @type {any[]} */ ...args) =>
@@ -98,12 +99,9 @@ const SLIPS = {
     make(MODEL, { optimiser: 'adam' }),
     /^generateArtifacts: there is no option 'optimiser'; it knows loss, losses, optimizer, /,
   ],
-  'a model for artifacts': [create(bytes('')), 'TrainingSession.create: artifacts: wanted an object, not a Buffer'],
-  'no artifacts': [create(undefined), 'TrainingSession.create: artifacts: wanted an object, not undefined'],
-  'artifacts to come': [
-    create(Promise.resolve({})),
-    'TrainingSession.create: artifacts: wanted an object, not a promise: await it',
-  ],
+  'a model for artifacts': [create(bytes('')), `${WANTED} a Buffer`],
+  'no artifacts': [create(undefined), `${WANTED} undefined`],
+  'artifacts to come': [create(Promise.resolve({})), `${WANTED} a promise: await it`],
   'a session by new': [
     async () => Reflect.construct(TrainingSession, []),
     'a session is made by await TrainingSession.create(artifacts), not by new',
@@ -126,7 +124,7 @@ const SLIPS = {
   ],
   'a tensor for inputs': [
     () => session.fit({ inputs: /** @type {any} */ (new Tensor('float32', [1])) }),
-    "feeds must be an object of tensors by name: 'input' (float32 [N, 20]), 'labels' (int64 [N])",
+    "data set: inputs is a tensor without a name; wanted are tensors by name, of 'input', 'labels'",
   ],
   'numbers for a tensor': [
     () => session.predict({ input: /** @type {any} */ ([1, 2]) }),

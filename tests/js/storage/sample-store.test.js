@@ -237,7 +237,7 @@ function behaves(open) {
     await bad({}, /^a sample needs inputs, tensors by name, as /);
     await bad(
       { inputs: { x: row(1) }, labels: 'a' },
-      /^SampleStore\.add: there is no option 'labels'; it knows inputs, label, meta$/,
+      /^SampleStore\.add: there is no option 'labels'; it knows inputs, label, meta \(is it label\?\)$/,
     );
     await bad(
       { inputs: { x: row(1) }, label: 3 },
