@@ -91,7 +91,7 @@ function behaves(open, room) {
     assert.deepEqual(await tuned(some(8), store), origins(16, 0, 0));
     assert.deepEqual(await store.total(), { examples: 16, bytes: 16 * ROW });
     assert.deepEqual(await tuned(some(8), store), origins(0, 16, 0));
-    const onProgress = ({ phase, ...event }) => phase === 'features' && told.push(event);
+    const onProgress = ({ phase, progress, ...event }) => phase === 'features' && progress > 0 && told.push(event);
     const next = await open({ name: 'days' });
     const more = some(9, [7, 8, 9]);
     assert.deepEqual(await tuned(more, next, { onProgress }), origins(11, 0, 16));
