@@ -92,10 +92,10 @@ export function openData(data, inputs, batchSize, labelName, classWeight, dropLa
 export function tensorsOf(data, inputs, classWeight) {
   checkKeys('data set', data, ['inputs', 'labels', 'sampleWeight']);
   const feeds = byName(data, inputs);
-  const [given, labels] = [bindNumbers(feeds.inputs, inputs), bindNumbers(feeds.labels, inputs)];
-  const twice = labels.find(([label]) => given.some(([name]) => name === label));
+  const [fed, labels] = [bindNumbers(feeds.inputs, inputs), bindNumbers(feeds.labels, inputs)];
+  const twice = labels.find(([label]) => fed.some(([name]) => name === label));
   if (twice) throw bad(`'${twice[0]}' is both an input and a label`);
-  const tensors = [...given, ...labels];
+  const tensors = [...fed, ...labels];
   if (!tensors.length) throw bad('it has no tensors');
   const [
     [

@@ -46,27 +46,27 @@ const [BATCH, BATCH_BYTES, FEWER] = [8, 2 ** 20, 4];
  * @param {Ask} ask
  * @param {Reader} reader
  * @param {FitOptions} options
- * @param {FeatureOptions} how
+ * @param {FeatureOptions} cacheOptions
  * @returns {Promise<{ reader: Reader, features: FeatureReport, saved?: Found['saved'] } | undefined>} undefined: there
  * are no features, or they cannot be kept
  */
-export async function featuresOf(ask, reader, options, how) {
+export async function featuresOf(ask, reader, options, cacheOptions) {
   const { examples, feedsOf, rows: views, bytes: inputBytes = 0, exchange } = reader;
   if (!examples || !feedsOf || !exchange) return undefined;
   const begun = performance.now();
   const { features: values, inputs, evaluates } = await namesOf(ask);
-  const wanted = how.evaluation ? evaluates : values.length > 0;
+  const wanted = cacheOptions.evaluation ? evaluates : values.length > 0;
   const tell = (/** @type {number} */ bytes) => ({ values, bytes, ms: performance.now() - begun });
   const source = { feedsOf, views, examples, inputBytes };
-  const given = { ...how, ...options, streams: inputs.length > 0 };
-  const stored = wanted && evaluates ? await how.store?.gather(ask, source, values, given) : undefined;
+  const gathering = { ...cacheOptions, ...options, streams: inputs.length > 0 };
+  const stored = wanted && evaluates ? await cacheOptions.store?.gather(ask, source, values, gathering) : undefined;
   if (stored) {
     const { tensors, stream, bytes, origins, saved } = stored;
     const event = { ...tell(bytes), store: origins };
     const kept = tensors ? exchange(inputs, tensors) : stream?.(reader, exchange(inputs, []));
     return { reader: kept ?? reader, features: event, saved };
   }
-  const kept = wanted ? await compute(ask, source, options, how) : undefined;
+  const kept = wanted ? await compute(ask, source, options, cacheOptions) : undefined;
   return kept && { reader: exchange(inputs, kept), features: tell(bytesIn(kept)) };
 }
 

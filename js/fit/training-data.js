@@ -65,12 +65,14 @@ export class TrainingData {
     if (shared && (await this.#takeShared(ask, shared))) return { features: shared.features.report };
     const { cacheFeatures = true, augment, epochs = 1 } = options;
     if (!cacheFeatures || augment || epochs < 2) return undefined;
-    const how = { ...wishOf(cacheFeatures), labels: this.#labels, rest, isAsFrozen: () => position.isAsFrozen };
-    const found = await featuresOf(ask, this.#whole, options, how);
+    const isAsFrozen = () => position.isAsFrozen;
+    const cacheOptions = { ...wishOf(cacheFeatures), labels: this.#labels, rest, isAsFrozen };
+    const found = await featuresOf(ask, this.#whole, options, cacheOptions);
     if (!found) return undefined;
     this.#reader = found.reader;
     this.#saving.push(found.saved ?? Promise.resolve(undefined));
-    return { features: { ...found.features, ...(await this.#keepEvaluated(ask, options, found.features, how)) } };
+    const evaluated = await this.#keepEvaluated(ask, options, found.features, cacheOptions);
+    return { features: { ...found.features, ...evaluated } };
   }
 
   /**
@@ -95,19 +97,20 @@ export class TrainingData {
 
   /**
    * Caches the features of the validation data too, if there is room; the report then covers both.
-   * @param {Ask} ask @param {FitOptions} options @param {FeatureReport} before @param {FeatureOptions} how
+   * @param {Ask} ask @param {FitOptions} options @param {FeatureReport} before
+   * @param {FeatureOptions} cacheOptions
    * @returns {Promise<Partial<FeatureReport> | undefined>}
    */
-  async #keepEvaluated(ask, options, { bytes, ms, store }, how) {
+  async #keepEvaluated(ask, options, { bytes, ms, store }, cacheOptions) {
     const held = this.#heldOut;
-    const left = { ...how, limit: how.limit - bytes, evaluation: true };
+    const left = { ...cacheOptions, limit: cacheOptions.limit - bytes, evaluation: true };
     const found = held && (await featuresOf(ask, held.whole, { ...options, onFeatures: undefined }, left));
     if (!found) return undefined;
     held.reader = found.reader;
     this.#saving.push(found.saved ?? Promise.resolve(undefined));
-    const { features: own } = found;
-    const origins = store && own.store && { store: sum(store, own.store) };
-    return { bytes: bytes + own.bytes, ms: ms + own.ms, ...origins };
+    const { features } = found;
+    const origins = store && features.store && { store: sum(store, features.store) };
+    return { bytes: bytes + features.bytes, ms: ms + features.ms, ...origins };
   }
 
   /** The layers that computed them are other ones now. */

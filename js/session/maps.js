@@ -17,12 +17,12 @@ const bad = (message) => new TrainletError('invalid-feed', message);
 function opened({ name, type, map }, value) {
   if (value === null || value === undefined) return value;
   if (!isKind(value, 'Map')) throw bad(`input '${name}' is a map: it must be a Map, not ${nameOf(value)}`);
-  const tensor = (/** @type {string} */ what, /** @type {string} */ as, /** @type {unknown[]} */ given) => {
+  const tensor = (/** @type {string} */ what, /** @type {string} */ as, /** @type {unknown[]} */ values) => {
     const wanted = as === 'string' ? 'string' : as === 'int64' ? 'bigint' : 'number';
-    const odd = given.find((one) => typeof one !== wanted);
+    const odd = values.find((one) => typeof one !== wanted);
     if (odd !== undefined)
       throw bad(`input '${name}': the ${what} of the map must each be a ${wanted} (${as}), one is a ${typeof odd}`);
-    return new Tensor(/** @type {'string'} */ (as), /** @type {string[]} */ (given), [given.length]);
+    return new Tensor(/** @type {'string'} */ (as), /** @type {string[]} */ (values), [values.length]);
   };
   return [tensor('keys', /** @type {string} */ (map), [...value.keys()]), tensor('values', type, [...value.values()])];
 }
@@ -36,7 +36,7 @@ function closed([{ data: keys }, { data: values, dims }]) {
 }
 
 /** Runs a graph of which inputs or outputs are maps. @type {typeof runGraph} */
-export const runWithMaps = async (ask, graph, info, feeds, fetches, options, how) => {
+export const runWithMaps = async (ask, graph, info, feeds, fetches, options, runOptions) => {
   const inputs = info.inputs.map((input) => (input.map ? { ...input, sequence: /** @type {const} */ (true) } : input));
   const isMap = (/** @type {string} */ name) => info.outputs.some((output) => output.name === name && output.map);
   /** @type {typeof tensorsOf} */
@@ -51,5 +51,5 @@ export const runWithMaps = async (ask, graph, info, feeds, fetches, options, how
   for (const input of info.inputs)
     if (input.map && Object.hasOwn(fed, input.name))
       fed[input.name] = /** @type {any} */ (opened(input, fed[input.name]));
-  return await runGraph(ask, graph, { ...info, inputs }, fed, fetches, options, { ...how, unpack });
+  return await runGraph(ask, graph, { ...info, inputs }, fed, fetches, options, { ...runOptions, unpack });
 };
