@@ -45,7 +45,8 @@ Status state_bind_accumulators(State *s, Graph *g, uint8_t *reset_flag, Error *e
     Parameter *p = state_accumulated(s, n, g->frame);
     if (!p || p->type != DTYPE_FLOAT32)
       return error_set(error, STATUS_CHECKPOINT_MISMATCH, n->name,
-                       "the checkpoint is of another model: it has no float32 parameter '%.200s'", n->in[0]->name);
+                       "the checkpoint is of another model: it has no parameter '%.200s', or none of type float32",
+                       n->in[0]->name);
     TRY(bind_value(n->in[0], p, p->grad, error));
     p->accumulated = true;
     TRY(bind_reset_flag(n, reset_flag, error));
