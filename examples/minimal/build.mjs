@@ -25,7 +25,17 @@ writeFileSync(join(out, 'model.trainlet'), await compactArtifacts(artifacts));
 const engine = join(here, 'engine');
 const shrunk = spawnSync(
   process.execPath,
-  [join(root, 'dist/cli.js'), 'shrink', join(out, 'model.trainlet'), '-o', engine, '--force'],
+  // the page calls `step`, so it needs nothing of `fit`
+  [
+    join(root, 'dist/cli.js'),
+    'shrink',
+    join(out, 'model.trainlet'),
+    '--without',
+    'best,feature-cache',
+    '-o',
+    engine,
+    '--force',
+  ],
   { stdio: 'inherit' },
 );
 if (shrunk.status !== 0) process.exit(1);

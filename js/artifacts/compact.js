@@ -2,7 +2,8 @@
 
 import { invalid, nameOf } from '../base/errors.js';
 import { withClient } from '../engine/client.js';
-import { checkEngineOptions, packConstants } from '../engine/options.js';
+import { packConstants } from '../engine/constants.js';
+import { checkEngineOptions } from '../engine/options.js';
 import { PART_NAMES, readParts, sourcesOf } from '../session/open.js';
 
 /** @import { ArtifactSources, CompactOptions, CompactSource } from '../types.js' */

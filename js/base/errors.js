@@ -60,21 +60,26 @@ export function needObject(where, value) {
 export function suggestion(name, known) {
   const plain = (/** @type {string} */ text) => text.toLowerCase().replace(/\W|_/g, '');
   const own = plain(name);
-  const far = (/** @type {string} */ other) =>
-    other[3] && own.startsWith(plain(other)) ? 0 : distance(own, plain(other));
-  const best = known.reduce((a, b) => (far(b) < far(a) ? b : a));
-  return far(best) <= name.length / 4 ? ` (is it ${best}?)` : '';
+  for (let errors = 0; errors <= name.length / 4; errors++)
+    for (const other of known)
+      if ((other[3] && own.startsWith(plain(other))) || isNear(own, plain(other), errors)) return ` (is it ${other}?)`;
+  return '';
 }
 
-/** Letters to change, add or leave out (Levenshtein 1966). @param {string} a @param {string} b */
-function distance(a, b) {
-  let row = Array.from({ length: b.length + 1 }, (_, i) => i);
-  for (let i = 0; i < a.length; i++) {
-    const next = [i + 1];
-    for (let j = 0; j < b.length; j++) next.push(Math.min(row[j] + Number(a[i] !== b[j]), row[j + 1] + 1, next[j] + 1));
-    row = next;
-  }
-  return row[b.length];
+/**
+ * True if so many letters changed, added or left out make one of the other.
+ * @type {(a: string, b: string, errors: number) => boolean}
+ */
+function isNear(a, b, errors) {
+  if (errors < 0 || a === b) return errors >= 0;
+  const [x, y] = [a.slice(1), b.slice(1)];
+  return a[0] === b[0]
+    ? isNear(x, y, errors)
+    : [
+        [x, b],
+        [a, y],
+        [x, y],
+      ].some(([c, d]) => isNear(c, d, errors - 1));
 }
 
 /** @param {string} thing @param {string} maker */

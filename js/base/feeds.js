@@ -44,22 +44,6 @@ export function bind(feeds, inputs) {
 
 const AS_INDICES = ': give the index of each label in your list of classes, as classes.indexOf(label)';
 
-/**
- * Refuses channels that are last and an example without its batch, which are the usual mistakes of shape.
- * @param {string} what @param {readonly number[]} came @param {readonly (number | string)[]} wanted
- */
-function checkLayout(what, came, wanted) {
-  const isAt = (/** @type {number[]} */ order) =>
-    order.length === wanted.length && order.every((d, i) => typeof wanted[i] === 'string' || d === wanted[i]);
-  const [rows, ...rest] = came;
-  const [own, other] = [came, wanted].map((dims) => `[${dims.join(', ')}]`);
-  const fits = `, ${what} is ${own} where ${other} is wanted`;
-  if (wanted.length < 3 || isAt([...came])) return;
-  if (isAt([rows, /** @type {number} */ (rest.at(-1)), ...rest.slice(0, -1)]))
-    throw bad(`the channels are last${fits}: put them behind the batch, as Tensor.fromImage does`);
-  if (isAt([1, ...came])) throw bad(`the batch is missing${fits}: an example alone is [1, ${own.slice(1)}`);
-}
-
 /** @param {ValueInfo} input @param {unknown} value */
 function checkFeed(input, value) {
   const { name, type, dims, sequence, map } = input;
@@ -68,7 +52,6 @@ function checkFeed(input, value) {
     const tensor = check(title, item);
     if (!map && (tensor.type === 'string') !== (type === 'string'))
       throw bad(`${title} wants ${type}, ${tensor.type} came${takesIndices(input) ? AS_INDICES : ''}`);
-    checkLayout(title, tensor.dims, dims);
     return tensor;
   };
   if (sequence && Array.isArray(value)) return value.map((item, i) => checkItem(`${what}, item ${i}`, item));

@@ -9,7 +9,7 @@ const REPORT_MS = 100;
 
 /**
  * @param {URL} url of the worker's script
- * @param {() => Worker} start as before
+ * @param {() => Promise<Worker>} start as before
  * @returns {Promise<string>}
  */
 export async function reasonFor(url, start) {
@@ -28,7 +28,7 @@ export async function reasonFor(url, start) {
   }
 }
 
-/** @param {() => Worker} start @returns {Promise<SecurityPolicyViolationEvent | undefined>} */
+/** @param {() => Promise<Worker>} start @returns {Promise<SecurityPolicyViolationEvent | undefined>} */
 async function violationBy(start) {
   /** @type {SecurityPolicyViolationEvent | undefined} */
   let found;
@@ -37,7 +37,7 @@ async function violationBy(start) {
   };
   globalThis.addEventListener('securitypolicyviolation', hear);
   try {
-    const worker = start();
+    const worker = await start();
     await Promise.race([
       new Promise((resolve) => {
         worker.onerror = resolve;

@@ -6,6 +6,9 @@ import { isKind } from './kind.js';
 export const isNode =
   Boolean(globalThis.process?.versions?.node) && (typeof Worker === 'undefined' || typeof document === 'undefined');
 
+/** False in service workers and in some browsers' shared workers. */
+export const hasWorkers = () => isNode || 'Worker' in globalThis;
+
 /**
  * One of Node's own modules; never called in a browser, and bundlers leave it alone.
  * @template {'fs/promises' | 'path' | 'url' | 'worker_threads' | 'crypto' | 'os'} N

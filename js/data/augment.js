@@ -208,10 +208,10 @@ async function placed(step) {
   return module === undefined ? step : { ...step, module: (await locate(module)).href };
 }
 
-/** @param {(answer: any) => void} hear @param {(why: string) => void} dead @returns {Far} */
-function startWorker(hear, dead) {
+/** @param {(answer: any) => void} hear @param {(why: string) => void} dead @returns {Promise<Far>} */
+async function startWorker(hear, dead) {
   const locate = () => new URL('./worker-augment.js', import.meta.url);
-  const worker = workerFrom(locate, ' for augment');
+  const worker = await workerFrom(locate, ' for augment');
   worker.onmessage = ({ data }) => hear(data);
   worker.onerror = async ({ message }) => dead(message || (await whyNoWorker(locate)));
   return { post: (message, transfer) => worker.postMessage(message, transfer), close: () => worker.terminate() };

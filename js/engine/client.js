@@ -6,8 +6,7 @@
 import { askedAt, callSite } from '../base/call-site.js';
 import { abortedBy, checkKeys, checkSignal, sentenceOf, TrainletError } from '../base/errors.js';
 import { lazy } from '../base/lazy.js';
-import { isNode, locate } from '../base/platform.js';
-import { hasWorkers } from '../base/start-worker.js';
+import { hasWorkers, isNode, locate } from '../base/platform.js';
 import { compileEngine } from './compile.js';
 import { engineOf } from './options.js';
 import { threadsFor } from './thread-count.js';
@@ -138,14 +137,15 @@ export class Client {
   }
 
   /** @param {Answer} answer */
-  #hear(answer) {
+  async #hear(answer) {
     const [call] = this.#calls;
     if (!call || answer.id !== this.#asked) return; // the client has ended, and its transport is not closed yet
     this.#settle(call);
     if ('out' in answer) return call.resolve(answer.out);
     const { code, message, node } = answer.error;
     const error = code === 'aborted' && (this.#ended ?? abortedBy(call.signal, message));
-    call.reject(error || new TrainletError(code, message, { node }));
+    const more = code === 'invalid-feed' && (await hintOn(message));
+    call.reject(error || new TrainletError(code, message + (more || ''), { node }));
   }
 
   /** Calls end soon while it is 1. @param {number} word */
@@ -302,6 +302,13 @@ export async function withClient(options, make) {
       .finally(() => signal?.removeEventListener('abort', abort));
   });
 }
+
+/** More of the sentence with which the engine refuses a feed. @param {string} message */
+const hintOn = async (message) =>
+  await lazy(() => import('./shape-hint.js')).then(
+    ({ shapeHint }) => shapeHint(message),
+    () => '',
+  );
 
 /** The engine, and how many threads it is to use. @param {EngineDefaults} options */
 async function compileFor({ wasmUrl, wasmBinary, threads: wanted = 'auto', reproducible = false }) {

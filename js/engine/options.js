@@ -1,9 +1,8 @@
 /** The options of every engine, and their checks. */
 
 import { checkKeys, checkObject, invalid, nameOf } from '../base/errors.js';
-import { check, pack } from '../base/tensor.js';
 
-/** @import { EngineDefaults, EngineOptions, TensorLike } from '../types.js' */
+/** @import { EngineDefaults, EngineOptions } from '../types.js' */
 
 export const ENGINE_KEYS = /** @type {const} */ ([
   'worker',
@@ -69,20 +68,4 @@ export function checkEngineOptions(where, options, sources, more = []) {
   need('passes', "an array of names or 'none'", (names) => names === 'none' || Array.isArray(names));
   need('maxMemoryBytes', 'a number of bytes', (n) => typeof n === 'number' && n >= 0);
   need('maxWork', 'a number above 0', (n) => typeof n === 'number' && n > 0);
-}
-
-/** Packs the constants of the inputs. @param {EngineOptions} options */
-export function packConstants({ constants = {} }) {
-  return pack(Object.entries(constants).map(([name, value]) => [name, constantOf(name, value)]));
-}
-
-/** @param {string} name @param {bigint | number | boolean | TensorLike} value */
-function constantOf(name, value) {
-  const what = `constants: '${name}'`;
-  if (typeof value === 'bigint') return check(what, { type: 'int64', data: BigInt64Array.of(value), dims: [] });
-  if (typeof value === 'number') return check(what, { type: 'float32', data: Float32Array.of(value), dims: [] });
-  if (typeof value === 'boolean') return check(what, { type: 'bool', data: Uint8Array.of(Number(value)), dims: [] });
-  const tensor = check(what, value);
-  if (tensor.type === 'string') throw invalid(`${what} is of strings, constants are of numbers`);
-  return tensor;
 }

@@ -1,7 +1,6 @@
 /** The number of threads of an engine: the option's, if memory can be shared. */
 
-import { isNode, nodeModule } from '../base/platform.js';
-import { hasWorkers } from '../base/start-worker.js';
+import { hasWorkers, isNode, nodeModule } from '../base/platform.js';
 
 const AUTO_MAX = 8;
 let warned = false;

@@ -2,7 +2,6 @@
 
 import { lazy } from '../base/lazy.js';
 import { isNode, locate } from '../base/platform.js';
-import { whyNoWorker, workerFrom } from '../base/start-worker.js';
 
 /** @import { Answer, Take } from './protocol.js' */
 
@@ -25,7 +24,7 @@ export async function openWorker(url) {
   if (isNode) return await (await lazy(() => import('./transport-node.js'))).openNodeThread(url);
   const named = url ? await locate(url) : undefined;
   const script = () => named ?? new URL('./worker.js', import.meta.url);
-  const transport = workerTransport(workerFrom(script), script);
+  const transport = workerTransport(await workerOf(script), script);
   transport.lock = await lockName();
   return transport.lock ? transport : (await lazy(() => import('./heartbeat.js'))).withHeartbeat(transport);
 }
@@ -40,6 +39,24 @@ async function lockName() {
   }
 }
 
+const otherWays = () => lazy(() => import('../base/start-worker.js'));
+
+/** @param {() => URL} script */
+async function workerOf(script) {
+  try {
+    const url = script();
+    if (url.origin === globalThis.origin) return new Worker(url, { type: 'module' });
+  } catch {} // the other way says why
+  return await (await otherWays()).workerFrom(script);
+}
+
+/** The reason why a worker did not start, of which its error says nothing. @param {() => URL} script */
+const whyNone = async (script) =>
+  await otherWays().then(
+    ({ whyNoWorker }) => whyNoWorker(script),
+    () => 'its script could not be loaded',
+  );
+
 /** @param {Worker} worker @param {() => URL} script @returns {Transport} */
 function workerTransport(worker, script) {
   /** @type {string | undefined} */
@@ -48,7 +65,7 @@ function workerTransport(worker, script) {
     early = reason;
   };
   worker.onerror = async ({ message }) => {
-    const reason = message || (await whyNoWorker(script));
+    const reason = message || (await whyNone(script));
     dead(reason); // who listens may have changed meanwhile
   };
   /** @type {Transport} */

@@ -4,6 +4,7 @@
 /** @import { ExternalFile } from '../engine/protocol.js' */
 /** @import { PartSource } from './open.js' */
 /** @typedef {{ parts: readonly { which: string, bytes: Uint8Array }[], external: readonly ExternalFile[] }} Files */
+/** @typedef {{ sources: PartSource[], externalData?: EngineOptions['externalData'], sums?: Sums }} Made */
 /** @typedef {[file: string, sum: number][]} Sums by the engine's name of a part, or the location of external data */
 
 /** Bytes of a file that are summed; of a longer one as many, evenly spread. */
@@ -20,22 +21,9 @@ export function sumOf(bytes) {
   return sum;
 }
 
-/** The sums of what `save` reads anew: no checkpoints. @param {Files} files @returns {Sums} */
+/** @param {Files} files @returns {Sums} */
 export const sumsOf = ({ parts, external }) =>
-  [...parts.map(({ which, bytes }) => ({ location: which, bytes })), ...external]
-    .filter(({ location }) => !['checkpoint', 'adapter'].includes(location))
-    .map(({ location, bytes }) => [location, sumOf(bytes)]);
-
-export class Made {
-  /** @param {PartSource[]} sources @param {EngineOptions['externalData']} [externalData] @param {Sums} [sums] */
-  constructor(sources, externalData, sums) {
-    this.sources = sources;
-    this.externalData = externalData;
-    this.sums = new Map(sums);
-  }
-
-  /** The first of the files, read anew, that is another now. @param {Files} files @returns {string | undefined} */
-  changed(files) {
-    return sumsOf(files).find(([file, sum]) => sum !== (this.sums.get(file) ?? sum))?.[0];
-  }
-}
+  [...parts.map(({ which, bytes }) => ({ location: which, bytes })), ...external].map(({ location, bytes }) => [
+    location,
+    sumOf(bytes),
+  ]);

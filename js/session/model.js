@@ -7,7 +7,8 @@ import { checkObject, invalid, nameOf } from '../base/errors.js';
 import { isKind } from '../base/kind.js';
 import { lazy } from '../base/lazy.js';
 import { clients, withClient } from '../engine/client.js';
-import { checkEngineOptions, engineOf, packConstants } from '../engine/options.js';
+import { packConstants } from '../engine/constants.js';
+import { checkEngineOptions, engineOf } from '../engine/options.js';
 import { externalOf, readExternal, readSource } from '../sources/source.js';
 
 /** @import { ArtifactOptions, EngineDefaults, EngineOptions, Source } from '../types.js' */

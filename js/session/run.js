@@ -7,11 +7,10 @@ import { checkKeys, checkSignal, invalid } from '../base/errors.js';
 import { lazy } from '../base/lazy.js';
 import { looksLikeTensor, mapNames } from '../base/nested.js';
 import { bind } from '../base/feeds.js';
-import { bytesOf, check, checkWhole, pack, Tensor } from '../base/tensor.js';
+import { check, pack, Tensor } from '../base/tensor.js';
 
 /** @import { Feeds, Fetches, FetchStructure, NumberType, OutputValue, RunOptions } from '../types.js' */
-/** @import { PredictOptions, StepOptions, TensorLike, TypedArray } from '../types.js' */
-/** @import { Taken } from '../base/tensor.js' */
+/** @import { PredictOptions, StepOptions, TensorLike } from '../types.js' */
 /** @import { Ask, GraphInfo, GraphName, Outputs, PlainTensor } from '../engine/protocol.js' */
 
 /** Options of a run; of ONNX Runtime's options only `terminate` has a meaning here. */
@@ -68,7 +67,7 @@ export async function runGraph(
       const args = { graph, feeds: packed, fetches: all, inputGradients: gradients };
       return await ask('run', args, [packed.buffer], signal);
     };
-    return arrange(unpack(await inBatches(run, bind(feeds, info.inputs), info, { ...given, signal }, halves)));
+    return await arrange(unpack(await inBatches(run, bind(feeds, info.inputs), info, { ...given, signal }, halves)));
   };
   return await withSignal(given, act, keys);
 }
@@ -178,8 +177,8 @@ function filled(own) {
   const wanted = new Map(
     Object.entries(own).map(([name, given]) => [name, given && { given, room: check(`output '${name}'`, given) }]),
   );
-  const arrange = (/** @type {Tensors} */ tensors) =>
-    Object.fromEntries(Object.entries(tensors).map(([name, tensor]) => [name, fill(name, wanted.get(name), tensor)]));
+  const arrange = async (/** @type {Tensors} */ tensors) =>
+    (await lazy(() => import('./own-tensors.js'))).fillAll(tensors, wanted);
   return { names: [...wanted.keys()], arrange };
 }
 
@@ -194,28 +193,3 @@ export const tensorsOf = (outputs) =>
       Array.isArray(value) ? value.map(tensorOf) : value && tensorOf(value),
     ]),
   );
-
-/**
- * @param {string} name
- * @param {{ given: TensorLike, room: Taken } | null | undefined} own
- * @param {OutputValue} tensor
- */
-function fill(name, own, tensor) {
-  if (!own) return tensor;
-  const { given, room } = own;
-  if (!tensor || Array.isArray(tensor))
-    throw invalid(
-      `output '${name}' is ${tensor ? 'a sequence' : 'an optional without an element'}; a tensor was given for it`,
-    );
-  if (room.type !== tensor.type || String(room.dims) !== String(tensor.dims)) {
-    throw invalid(
-      `output '${name}' is ${tensor.type} [${tensor.dims}]; the tensor given for it is ${room.type} [${room.dims}]`,
-    );
-  }
-  checkWhole(name, room);
-  const { data } = given;
-  if (Array.isArray(data)) data.splice(0, data.length, .../** @type {string[]} */ (tensor.data));
-  else if (room.data.length)
-    bytesOf(/** @type {TypedArray} */ (room.data)).set(bytesOf(/** @type {TypedArray} */ (tensor.data)));
-  return given;
-}

@@ -4,6 +4,7 @@ import { checkKeys, checkObject, invalid, nameOf, needObject, sentenceOf, Trainl
 import { isKind } from '../base/kind.js';
 import { concatBytes } from '../base/rows.js';
 import { openBackend, Versions } from '../storage/versions.js';
+import { sumsOf } from './made.js';
 import { MADE, readParts, sourcesOf } from './open.js';
 
 /** @import { ArtifactSources, CheckpointStore, LoadSessionOptions } from '../types.js' */
@@ -36,12 +37,12 @@ export async function save(session, checkpoint, name, options) {
   checkKeys('save', options, ['store', 'preprocessing', 'signal']);
   const { store, preprocessing = session.preprocessing, signal } = options;
   const text = jsonOf(preprocessing);
-  const { sources, externalData } = session[MADE];
+  const { sources, externalData, sums } = session[MADE];
   if (!sources.length)
     throw invalid('save: compact was bytes, which a session does not keep: give create its URL or a Blob');
   sources.forEach(needReadable);
   const { parts, external } = await readParts(sources, { externalData, signal });
-  const changed = session[MADE].changed({ parts, external });
+  const changed = changedOf({ parts, external }, sums);
   if (changed) throw isAnother(changed, sources);
   const bytes = [...parts.map((part) => part.bytes), ...external.map((file) => file.bytes), await checkpoint];
   /** @type {Meta} */
@@ -54,6 +55,15 @@ export async function save(session, checkpoint, name, options) {
   const version = await (await storeFor(store)).save(name, concatBytes(bytes), { session: meta });
   session.preprocessing = JSON.parse(text);
   return version;
+}
+
+/**
+ * The first of the files, read anew, that is another than at `create`.
+ * @param {import('./made.js').Files} files @param {import('./made.js').Sums} [sums] @returns {string | undefined}
+ */
+function changedOf(files, sums) {
+  const known = new Map(sums);
+  return sumsOf(files).find(([file, sum]) => sum !== (known.get(file) ?? sum))?.[0];
 }
 
 /** Refuses what can be read once only. @param {PartSource} part */

@@ -3,16 +3,15 @@
 import { askedAt } from '../base/call-site.js';
 import { checkKeys, checkWhole, invalid, nameOf, suggestion } from '../base/errors.js';
 import { bind } from '../base/feeds.js';
-import { isKind } from '../base/kind.js';
 import { lazy } from '../base/lazy.js';
 import { check, pack, Tensor } from '../base/tensor.js';
-import { Made, sumsOf } from './made.js';
+import { sumsOf } from './made.js';
 import { endProfiling, INTERNALS, MADE, names, namesIn } from './open.js';
 import { PropertyBag } from './properties.js';
 import { PREDICT_OPTIONS, runGraph, STEP_OPTIONS, withSignal } from './run.js';
 
 /**
- * @import { Adapters, AdapterSources, CalibrateOptions, CheckpointOptions, Dataset, EngineOptions, EvaluateOptions,
+ * @import { Adapters, AdapterSources, CalibrateOptions, CheckpointOptions, Dataset, EvaluateOptions,
  * ExportAdapterOptions, ExportOptions, ExtendOptions, Feeds, Fetches, FetchStructure, FitOptions } from '../types.js'
  */
 /**
@@ -31,7 +30,7 @@ export const GROUP_KEYS = /** @type {const} */ (['params', 'lrScale', 'weightDec
 
 /**
  * @param {Client} client @param {Protocol['load']['out']} loaded
- * @param {{ sources: PartSource[], externalData: EngineOptions['externalData'], sums: import('./made.js').Sums }} made
+ * @param {import('./made.js').Made} made
  */
 export async function createTraining(client, loaded, { sources, externalData, sums }) {
   const outside = loaded.info.outside ? await lazy(() => import('./external-loss.js')) : undefined;
@@ -39,7 +38,7 @@ export async function createTraining(client, loaded, { sources, externalData, su
   const adapter = loaded.info.adapters ? await lazy(() => import('../adapters/adapter.js')) : undefined;
   const position = module && new module.FitPosition(loaded.fit);
   const session = new TrainingSession(client, loaded, outside, position, adapter?.lending);
-  session[MADE] = new Made(sources.filter(isHeld), externalData, sums);
+  session[MADE] = { sources: sources.filter(isHeld), externalData, sums };
   return session;
 }
 
@@ -51,7 +50,8 @@ const isHeld = ([name, , source]) =>
   !name.endsWith('State') && !(name === 'compact' && 'byteLength' in /** @type {object} */ (Object(source)));
 
 export class TrainingSession {
-  [MADE] = new Made([]);
+  /** @type {import('./made.js').Made} */
+  [MADE] = { sources: [] };
   /** @type {Preprocessing} */
   preprocessing = {};
   #client;
@@ -144,13 +144,8 @@ export class TrainingSession {
   /** @param {Uint8Array} bytes @param {boolean | 'with-statistics'} [which] */
   async loadParametersBuffer(bytes, which = true) {
     const chosen = whichOf('loadParametersBuffer', which);
-    const wanted = 4 * (await this.#ask('elementCount', chosen)); // bytes of float32
-    const copy = isKind(bytes, 'Uint8Array') ? new Uint8Array(bytes) : undefined;
-    if (copy?.length !== wanted) {
-      throw invalid(
-        `loadParametersBuffer: wanted a Uint8Array of ${wanted} bytes, not ${copy ? copy.length : nameOf(bytes)}`,
-      );
-    }
+    const elements = await this.#ask('elementCount', chosen);
+    const copy = (await lazy(() => import('./parameters-buffer.js'))).copyOf(bytes, elements);
     const taken = this.#ask('copyIn', { which: chosen, bytes: copy }, [copy.buffer]);
     this.#position?.thaw(chosen !== 'trainable');
     await taken;

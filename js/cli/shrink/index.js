@@ -4,7 +4,7 @@ import { createHash } from 'node:crypto';
 import { mkdir } from 'node:fs/promises';
 import path from 'node:path';
 import { brotliCompressSync, gzipSync } from 'node:zlib';
-import { packConstants } from '../../engine/options.js';
+import { packConstants } from '../../engine/constants.js';
 import { readExternal, readSource } from '../../sources/source.js';
 import { artifactsAt, externalDataOf, isCompact, isDirectory, readData, writeWhole } from '../files.js';
 import { flag, text } from '../help.js';
