@@ -2,8 +2,7 @@
 
 import { invalid, nameOf } from '../base/errors.js';
 import { withClient } from '../engine/client.js';
-import { packConstants } from '../engine/constants.js';
-import { checkEngineOptions } from '../engine/options.js';
+import { checkEngineOptions, constantsOf } from '../engine/options.js';
 import { PART_NAMES, readParts, sourcesOf } from '../session/open.js';
 
 /** @import { ArtifactSources, CompactOptions, CompactSource } from '../types.js' */
@@ -15,7 +14,7 @@ export async function compactArtifacts(artifacts, options = {}) {
   const { maxMemoryBytes = 0, weights = 'exact' } = options;
   if (weights !== 'exact' && weights !== 'float16' && weights !== 'int8')
     throw invalid(`compactArtifacts: weights are 'exact', 'float16' or 'int8', not ${nameOf(weights)}`);
-  const constants = packConstants(options);
+  const constants = await constantsOf(options);
   return await withClient(options, async (client) => {
     const { parts, external } = await readParts(sources, options);
     const buffers = [...parts, ...external].map(({ bytes }) => bytes.buffer);

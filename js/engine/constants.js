@@ -5,8 +5,8 @@ import { check, pack } from '../base/tensor.js';
 
 /** @import { EngineOptions, TensorLike } from '../types.js' */
 
-/** Packs the constants of the inputs. @param {EngineOptions} options */
-export function packConstants({ constants = {} }) {
+/** @param {NonNullable<EngineOptions['constants']>} constants */
+export function packConstants(constants) {
   return pack(Object.entries(constants).map(([name, value]) => [name, constantOf(name, value)]));
 }
 

@@ -1,6 +1,8 @@
 /** The options of every engine, and their checks. */
 
 import { checkKeys, checkObject, invalid, nameOf } from '../base/errors.js';
+import { lazy } from '../base/lazy.js';
+import { pack } from '../base/tensor.js';
 
 /** @import { EngineDefaults, EngineOptions } from '../types.js' */
 
@@ -69,3 +71,7 @@ export function checkEngineOptions(where, options, sources, more = []) {
   need('maxMemoryBytes', 'a number of bytes', (n) => typeof n === 'number' && n >= 0);
   need('maxWork', 'a number above 0', (n) => typeof n === 'number' && n > 0);
 }
+
+/** The constants of a model's inputs, packed. @param {EngineOptions} options */
+export const constantsOf = async ({ constants }) =>
+  constants ? (await lazy(() => import('./constants.js'))).packConstants(constants) : pack([]);

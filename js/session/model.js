@@ -7,8 +7,7 @@ import { checkObject, invalid, nameOf } from '../base/errors.js';
 import { isKind } from '../base/kind.js';
 import { lazy } from '../base/lazy.js';
 import { clients, withClient } from '../engine/client.js';
-import { packConstants } from '../engine/constants.js';
-import { checkEngineOptions, engineOf } from '../engine/options.js';
+import { checkEngineOptions, constantsOf, engineOf } from '../engine/options.js';
 import { externalOf, readExternal, readSource } from '../sources/source.js';
 
 /** @import { ArtifactOptions, EngineDefaults, EngineOptions, Source } from '../types.js' */
@@ -82,7 +81,7 @@ const idle = new Map();
  * @param {boolean} [withoutWeights]
  */
 async function askOnce(method, model, options, settings, withoutWeights = false) {
-  const constants = packConstants(options);
+  const constants = await constantsOf(options);
   const engine = engineOf(options);
   return await withClient(options, async (client) => {
     const bytes = await readModel(model, options);

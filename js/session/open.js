@@ -3,9 +3,8 @@
  */
 
 import { checkKeys, invalid, needObject } from '../base/errors.js';
-import { lazy } from '../base/lazy.js';
-import { pack } from '../base/tensor.js';
 import { withClient } from '../engine/client.js';
+import { constantsOf } from '../engine/options.js';
 import { readExternal, readSource } from '../sources/source.js';
 
 /** @import { EngineOptions, Source, TrainingSessionOptions } from '../types.js' */
@@ -93,9 +92,7 @@ export const names = (values = []) => Object.freeze(values.map(({ name }) => nam
  */
 export async function open(sources, options, make, look) {
   const { maxMemoryBytes = 0, maxWork, passes, bounds } = options;
-  const constants = options.constants
-    ? (await lazy(() => import('../engine/constants.js'))).packConstants(options)
-    : pack([]);
+  const constants = await constantsOf(options);
   const settings = { maxMemoryBytes, maxWork, passes: passes === 'none' ? [] : passes, bounds, constants };
   // while the worker starts, which is under way by then
   const reading = Promise.resolve().then(() => readParts(sources, options));

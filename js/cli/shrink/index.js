@@ -133,7 +133,7 @@ async function subjectsAt(places, { 'external-data': files, constant = [] }) {
     all.push(...inputs);
     subjects.push({
       ...(await subjectAt(place, await readExternal({ externalData }))),
-      constants: packConstants({ constants }),
+      constants: packConstants(constants),
     });
   }
   for (const name of unbound) throw noInput(name, all);
