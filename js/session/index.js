@@ -3,6 +3,7 @@
 import { notByNew } from '../base/errors.js';
 import { lazy } from '../base/lazy.js';
 import { checkEngineOptions } from '../engine/options.js';
+import { sumsOf } from './made.js';
 import { INTERNALS, ORT_OPTIONS, open, PART_NAMES, sourcesOf } from './open.js';
 
 /**
@@ -36,8 +37,8 @@ class TrainingDoor {
       sources,
       options,
       async (...given) => (await methods).createTraining(...given, made),
-      async (files) => {
-        made.sums = (await methods).sumsOf(files);
+      (files) => {
+        made.sums = sumsOf(files);
       },
     );
   }

@@ -88,7 +88,7 @@ export const names = (values = []) => Object.freeze(values.map(({ name }) => nam
  * @param {PartSource[]} sources
  * @param {TrainingSessionOptions} options
  * @param {(client: Client, loaded: Protocol['load']['out']) => T | Promise<T>} make
- * @param {(files: Awaited<ReturnType<typeof readParts>>) => Promise<void>} [look] before the engine has them
+ * @param {(files: Awaited<ReturnType<typeof readParts>>) => void} [look] before the engine has them
  */
 export async function open(sources, options, make, look) {
   const { maxMemoryBytes = 0, maxWork, passes, bounds } = options;
@@ -99,7 +99,7 @@ export async function open(sources, options, make, look) {
   reading.catch(() => {}); // told below, unless the engine's own trouble comes first
   return await withClient(options, async (client) => {
     const { parts, external } = await reading;
-    await look?.({ parts, external });
+    look?.({ parts, external });
     const loaded = await client.ask(
       'load',
       { parts, external, ...settings },

@@ -5,7 +5,6 @@ import { checkKeys, checkWhole, invalid, nameOf, suggestion } from '../base/erro
 import { bind } from '../base/feeds.js';
 import { lazy } from '../base/lazy.js';
 import { check, pack, Tensor } from '../base/tensor.js';
-import { sumsOf } from './made.js';
 import { endProfiling, INTERNALS, MADE, names, namesIn } from './open.js';
 import { PropertyBag } from './properties.js';
 import { PREDICT_OPTIONS, runGraph, STEP_OPTIONS, withSignal } from './run.js';
@@ -23,8 +22,6 @@ import { PREDICT_OPTIONS, runGraph, STEP_OPTIONS, withSignal } from './run.js';
 /** @typedef {'exportAdapter' | 'loadAdapter' | 'addAdapter' | 'useAdapter' | 'deleteAdapter'} AdapterMethod */
 /** @import { FitPosition } from '../fit/position.js' */
 /** @import { PartSource } from './open.js' */
-
-export { sumsOf };
 
 export const GROUP_KEYS = /** @type {const} */ (['params', 'lrScale', 'weightDecay', 'anchor']);
 
