@@ -60,7 +60,7 @@ export function needObject(where, value) {
 export function suggestion(name, known) {
   const plain = (/** @type {string} */ text) => text.toLowerCase().replace(/\W|_/g, '');
   const own = plain(name);
-  for (let errors = 0; errors <= name.length / 4; errors++)
+  for (let errors = 0; errors <= Math.min(3, name.length / 4); errors++)
     for (const other of known)
       if ((other[3] && own.startsWith(plain(other))) || isNear(own, plain(other), errors)) return ` (is it ${other}?)`;
   return '';

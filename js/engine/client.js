@@ -144,7 +144,7 @@ export class Client {
     if ('out' in answer) return call.resolve(answer.out);
     const { code, message, node } = answer.error;
     const error = code === 'aborted' && (this.#ended ?? abortedBy(call.signal, message));
-    const more = code === 'invalid-feed' && (await hintOn(message));
+    const more = code === 'invalid-feed' && /shape/.test(message) && (await hintOn(message));
     call.reject(error || new TrainletError(code, message + (more || ''), { node }));
   }
 

@@ -21,9 +21,8 @@ export function sumOf(bytes) {
   return sum;
 }
 
-/** @param {Files} files @returns {Sums} */
+/** The sums of what `save` reads anew: no checkpoints. @param {Files} files @returns {Sums} */
 export const sumsOf = ({ parts, external }) =>
-  [...parts.map(({ which, bytes }) => ({ location: which, bytes })), ...external].map(({ location, bytes }) => [
-    location,
-    sumOf(bytes),
-  ]);
+  [...parts.map(({ which, bytes }) => ({ location: which, bytes })), ...external]
+    .filter(({ location }) => !/^(checkpoint|adapter)$/.test(location))
+    .map(({ location, bytes }) => [location, sumOf(bytes)]);

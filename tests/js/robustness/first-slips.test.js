@@ -7,7 +7,8 @@ import path from 'node:path';
 import { after, before, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { inspect } from 'node:util';
-import { generateArtifacts, Tensor, TrainingSession } from '../../../js/index.js';
+import { checkKeys } from '../../../js/base/errors.js';
+import { generateArtifacts, Tensor, TrainingSession, TrainletError } from '../../../js/index.js';
 
 const MODEL = fileURLToPath(new URL('../../golden/data/mlp_small.onnx', import.meta.url));
 const EXTERNAL = fileURLToPath(new URL('../../golden/data/external/one_file.onnx', import.meta.url));
@@ -162,4 +163,13 @@ test('a run that is refused for what it should fetch leaves its inputs to no oth
   const message = "the model has no value 'probs' to fetch";
   await assert.rejects(session.predict(feeds, ['probs']), { code: 'invalid-feed', message });
   await assert.rejects(session.predict({}), { code: 'invalid-feed', message: /input 'input' .* is missing/ });
+});
+
+test('a long name that is nothing like the known ones is refused at once', async () => {
+  const name = 'a name of many letters that no option of any call is even near, whatever one changes in it';
+  const known = Array.from({ length: 40 }, (_, i) => `${name.replace(/[aeiou]/g, 'x')}${i}`);
+  const begun = performance.now();
+  await assert.rejects(session.setParameter(name, new Tensor('float32', [1])), { code: 'invalid-argument' });
+  assert.throws(() => checkKeys('a call', { [name]: 1 }, known), { code: 'invalid-argument' });
+  assert.ok(performance.now() - begun < 1000, `${performance.now() - begun} ms`);
 });
