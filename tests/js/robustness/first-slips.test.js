@@ -8,7 +8,7 @@ import { after, before, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { inspect } from 'node:util';
 import { checkKeys } from '../../../js/base/errors.js';
-import { generateArtifacts, Tensor, TrainingSession, TrainletError } from '../../../js/index.js';
+import { generateArtifacts, Tensor, TrainingSession } from '../../../js/index.js';
 
 const MODEL = fileURLToPath(new URL('../../golden/data/mlp_small.onnx', import.meta.url));
 const EXTERNAL = fileURLToPath(new URL('../../golden/data/external/one_file.onnx', import.meta.url));
