@@ -1,7 +1,7 @@
 /**
- * A small static server, on this machine only, of the web demo or the site at /, with the package at /js/ and /models/,
- * MNIST's files at /mnist/, and of installed packages the one that the demo imports; by brotli where the browser takes
- * it.
+ * A small static server, on this machine only, of the web demo (at / and, as in the site, at /demo/) or the site, with
+ * the package at /js/ and /models/, MNIST's files at /mnist/, and of installed packages the one that the demo imports;
+ * by brotli where the browser takes it.
  */
 
 import { createReadStream } from 'node:fs';
@@ -47,9 +47,10 @@ function route(pathname, site) {
   if (path.posix.dirname(pathname) === TOKENIZERS)
     return { folder: path.join(ROOT, TOKENIZERS), file: path.basename(pathname) };
   if (first === 'mnist') return { folder: mnistFolder(), file: rest.join('/') };
+  const address = site ? pathname : pathname.replace(/^\/demo\//, '/');
   return {
     folder: path.join(ROOT, site ? 'build/site' : 'web-demo'),
-    file: pathname.slice(1).replace(/(^|\/)$/, '$1index.html'),
+    file: address.slice(1).replace(/(^|\/)$/, '$1index.html'),
   };
 }
 
@@ -95,6 +96,8 @@ function compressedBytes({ place, changedMs }) {
 async function answer(request, response, site) {
   const reads = request.method === 'GET' || request.method === 'HEAD';
   const found = reads ? await find(request.url ?? '/', site) : undefined;
+  const folder = !found && reads && (await find(`${request.url}/`, site));
+  if (folder) return void response.writeHead(301, { location: `${path.posix.basename(request.url ?? '')}/` }).end();
   if (!found)
     return void response.writeHead(reads ? 404 : 405, { 'content-type': 'text/plain' }).end('There is no such file.\n');
   const takesBrotli = /\bbr\b/.test(String(request.headers['accept-encoding'])) && found.size < COMPRESSED_BYTES_MOST;

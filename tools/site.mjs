@@ -18,7 +18,9 @@ Writes build/site, a folder for any static host.
 const docs = join(root, 'docs');
 const source = join(docs, '.vitepress/pages');
 const site = join(root, 'build/site');
-const FOLDERS = ['guides', 'measured', 'internals'];
+const FOLDERS = ['learn', 'guides', 'measured', 'internals'].filter((folder) => existsSync(join(docs, folder)));
+/** Folders of web-demo that stand beside demo/ in the site. */
+const APPS = ['play', 'try'].filter((app) => existsSync(join(root, 'web-demo', app)));
 /** Pages that stand elsewhere in the repository, by their address in the site. */
 const PAGES = {
   'internals/contributing.md': 'CONTRIBUTING.md',
@@ -70,18 +72,28 @@ function pages() {
 }
 
 /**
- * The text with its links as the site has them: to a page, or to a copy of a file of the repository; a link to a folder
- * becomes its name.
+ * The text with its links as the site has them: to a page, to a demo, or to a copy of a file of the repository; a link
+ * to another folder leads to the map of folders.
  */
 function relink(text, file, all) {
   const at = all.get(file);
   return text.replace(LINK, (whole, open, target, anchor = '') => {
     if (/^[a-z]+:/.test(target)) return whole;
     const path = posix.normalize(posix.join(posix.dirname(file), target));
+    const demo = demoAt(path);
+    if (demo) return `${open}${posix.relative(posix.dirname(at), demo)}/${anchor}){target="_self"}`;
     const address = all.get(path) ?? copied(path);
     const link = posix.relative(posix.dirname(at), address);
     return `${open}${link.startsWith('.') ? link : `./${link}`}${anchor})`;
   });
+}
+
+/** The address of a page of web-demo; VitePress's router must not open it. */
+function demoAt(path) {
+  const [isDemo, folder = ''] = /^web-demo(?:\/(.*?))?\/?(?:index\.html)?$/.exec(path) ?? [];
+  if (isDemo === undefined || !existsSync(join(root, 'web-demo', folder, 'index.html'))) return undefined;
+  const address = APPS.includes(folder.split('/')[0]) ? folder : posix.join('demo', folder);
+  return address;
 }
 
 /** Copies a file that a page links to; a picture goes where VitePress bundles it from. */
@@ -132,8 +144,12 @@ function writeReference() {
 }
 
 /** The demos with the package that they import, as the server of `npm start` serves them. */
-function copyDemos() {
-  cpSync(join(root, 'web-demo'), join(site, 'demo'), { recursive: true });
+async function copyDemos() {
+  const demos = join(root, 'web-demo');
+  const isApp = (file) => APPS.includes(relative(demos, file).split('/')[0]);
+  cpSync(demos, join(site, 'demo'), { recursive: true, filter: (file) => !isApp(file) });
+  for (const app of APPS) cpSync(join(demos, app), join(site, app), { recursive: true });
+  await bundleEditor();
   cpSync(join(root, 'models'), join(site, 'models'), { recursive: true });
   cpSync(join(root, 'js'), join(site, 'js'), {
     recursive: true,
@@ -144,6 +160,27 @@ function copyDemos() {
   writeFileSync(join(site, '.nojekyll'), ''); // GitHub Pages leaves out folders of some names without it
   for (const name of ENGINES)
     if (!existsSync(join(site, 'js/engine', name))) throw new Failure(`there is no ${name}: npm run build`);
+}
+
+/** The playground's editor, with the packages of docs/package.json that it imports. */
+async function bundleEditor() {
+  const editor = join(root, 'web-demo/play/editor.js');
+  if (!existsSync(editor)) return;
+  const { build } = await import('esbuild');
+  await build({
+    entryPoints: [editor],
+    outfile: join(site, 'play/editor.js'),
+    allowOverwrite: true,
+    nodePaths: [join(docs, 'node_modules')],
+    external: ['../js/*', '../demo/*'],
+    bundle: true,
+    format: 'esm',
+    minify: true,
+    target: 'es2022',
+    logLevel: 'silent',
+  }).catch(({ message }) => {
+    throw new Failure(`play/editor.js could not be bundled: ${message}`);
+  });
 }
 
 runMain(async () => {
@@ -158,7 +195,7 @@ runMain(async () => {
   cpSync(join(root, 'web-demo/icon.svg'), join(source, 'public/icon.svg'));
   writeReference();
   run('node_modules/.bin/vitepress', ['build', '.'], { SITE_BASE: values.base });
-  copyDemos();
+  await copyDemos();
   say(`The site is in ${relative(root, site)}.`);
   if (values.serve) say(`It is at ${(await startServer({ site: true })).url} (Ctrl-C ends it).`);
 });

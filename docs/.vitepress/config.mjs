@@ -1,11 +1,12 @@
 /** The site's pages, which tools/site.mjs has gathered in docs/.vitepress/pages, their menus and their search. */
 
 import { createHash } from 'node:crypto';
-import { readdirSync, readFileSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { defineConfig } from 'vitepress';
 
 const source = fileURLToPath(new URL('pages/', import.meta.url));
+const demos = fileURLToPath(new URL('../../web-demo/', import.meta.url));
 
 /** The pages of a folder, by their titles; those that `first` names come first. */
 function menuOf(folder, first = []) {
@@ -35,6 +36,10 @@ function withPolicy(html) {
   return html.replace('<head>', `<head>\n<meta http-equiv="Content-Security-Policy" content="${policy}">`);
 }
 
+/** A link to a page beside VitePress's own, where it is there. */
+const appLink = (text, app) => (existsSync(`${demos}${app}/index.html`) ? [{ text, link: `/${app}/`, target: '_self' }] : []);
+const learn = existsSync(`${source}learn`) ? menuOf('learn') : [];
+
 const base = process.env.SITE_BASE ?? '/';
 
 export default defineConfig({
@@ -45,18 +50,22 @@ export default defineConfig({
   outDir: '../build/site',
   cacheDir: '../build/site-cache',
   head: [['link', { rel: 'icon', href: `${base}icon.svg` }]],
-  ignoreDeadLinks: [/\/source\//], // tools/site.mjs has copied these files
+  ignoreDeadLinks: [/\/source\//, /^\/(demo|play|try)\//], // tools/site.mjs copies these files
   transformHtml: withPolicy,
   themeConfig: {
     search: { provider: 'local' },
     nav: [
-      { text: 'Guides', link: '/guides/start' },
-      { text: 'Reference', link: '/reference/' },
-      { text: 'Measured', link: '/measured/benchmarks' },
-      { text: 'Inside', link: '/internals/design' },
+      ...learn.slice(0, 1).map(({ link }) => ({ text: 'Learn', link, activeMatch: '^/learn/' })),
+      { text: 'Guides', link: '/guides/start', activeMatch: '^/guides/' },
+      { text: 'Reference', link: '/reference/', activeMatch: '^/reference/' },
+      { text: 'Measured', link: '/measured/benchmarks', activeMatch: '^/measured/' },
+      { text: 'Inside', link: '/internals/design', activeMatch: '^/internals/' },
       { text: 'Demos', link: '/demo/', target: '_self' },
+      ...appLink('Playground', 'play'),
+      ...appLink('Your model', 'try'),
     ],
     sidebar: {
+      '/learn/': learn,
       '/guides/': menuOf('guides', ['start', 'layers', 'training', 'tables', 'fine-tuning', 'samples', 'exporting']),
       '/reference/': menuOf('reference'),
       '/measured/': menuOf('measured'),
