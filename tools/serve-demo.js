@@ -4,7 +4,7 @@
  * by brotli where the browser takes it.
  */
 
-import { createReadStream } from 'node:fs';
+import { createReadStream, existsSync } from 'node:fs';
 import { readFile, realpath, stat } from 'node:fs/promises';
 import { createServer } from 'node:http';
 import path from 'node:path';
@@ -118,11 +118,12 @@ async function answer(request, response, site) {
 }
 
 /**
- * @param {{ port?: number, site?: boolean }} [options] port 0 takes any free one; site: build/site (npm run site)
+ * @param {{ port?: number, site?: boolean }} [options] port 0 takes any free one; site: build/site (npm run site), where it is there
  * @returns {Promise<{ url: string, close: () => Promise<void> }>}
  */
 export async function startServer({ port = 0, site = false } = {}) {
-  const server = createServer((request, response) => answer(request, response, site));
+  const isSite = site && existsSync(path.join(ROOT, 'build/site/index.html'));
+  const server = createServer((request, response) => answer(request, response, isSite));
   await new Promise((resolve, reject) => {
     server.once('error', reject);
     server.listen(port, 'localhost', () => resolve(undefined));

@@ -1,23 +1,25 @@
 // npm run site: the site as a folder for any static host, build/site: the guides, what was measured, the reference made
 // from js/types, and the demos at demo/. Its own packages are those of docs/package.json, installed when first needed.
 //
-//   node tools/site.mjs [--base /trainlet/] [--serve]
+//   node tools/site.mjs [--base /trainlet/] [--stale] [--serve]
 
 import { execFileSync } from 'node:child_process';
 import { cpSync, existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join, posix, relative } from 'node:path';
 import { parseArgs } from 'node:util';
-import { ENGINES, Failure, root, runMain, say } from './programs.mjs';
+import { changedAt, ENGINES, Failure, root, runMain, say } from './programs.mjs';
 import { startServer } from './serve-demo.js';
 
-const HELP = `npm run site -- [--base /PATH/] [--serve]
+const HELP = `npm run site -- [--base /PATH/] [--stale] [--serve]
 Writes build/site, a folder for any static host.
 
   --base /PATH/    the path under which it will stand; default /, the root of its host
+  --stale          only if a source has changed since it was written
   --serve          then serves it on this machine`;
 const docs = join(root, 'docs');
 const source = join(docs, '.vitepress/pages');
 const site = join(root, 'build/site');
+const built = join(root, 'build/site-built.json');
 const FOLDERS = ['learn', 'guides', 'measured', 'internals'].filter((folder) => existsSync(join(docs, folder)));
 /** Folders of web-demo that stand beside demo/ in the site. */
 const APPS = ['play', 'try'].filter((app) => existsSync(join(root, 'web-demo', app)));
@@ -49,7 +51,13 @@ function install() {
   };
   if (Object.entries(dependencies).every(isThere)) return;
   say('Installing VitePress and TypeDoc into docs/node_modules …');
-  run('npm', ['install', '--ignore-scripts', '--no-package-lock', '--no-audit', '--no-fund']);
+  const quiet = ['--ignore-scripts', '--no-package-lock', '--no-audit', '--no-fund', '--fetch-retries=1'];
+  try {
+    run('npm', ['install', ...quiet, '--fetch-retry-mintimeout=2000']);
+  } catch ({ message }) {
+    const [, code = 'npm install failed in docs/'] = /npm (?:error|ERR!) code (\w+)/.exec(message) ?? [];
+    throw new Failure(`the packages of docs/package.json could not be installed (${code})`);
+  }
 }
 
 /** Runs a program in docs/ to its end; what it prints is told when it fails. */
@@ -59,6 +67,20 @@ function run(program, args, env = {}) {
   } catch (error) {
     throw new Failure(`${program} ${args[0]} failed:\n${error.stdout}${error.stderr}`);
   }
+}
+
+/** True if build/site stands under this base, and nothing that it is made of has changed since. */
+function isCurrent(base) {
+  if (!existsSync(built) || !existsSync(join(site, 'index.html'))) return false;
+  const last = JSON.parse(readFileSync(built, 'utf8'));
+  const folders = [...FOLDERS.map((folder) => `docs/${folder}`), 'docs/.vitepress/theme', 'js', 'models', 'web-demo'];
+  const inFolder = (folder) => [
+    folder,
+    ...readdirSync(join(root, folder), { recursive: true }).map((f) => join(folder, f)),
+  ];
+  const own = ['docs/package.json', 'docs/.vitepress/config.mjs', 'tools/site.mjs', ...Object.values(PAGES)];
+  const files = [...own, ...folders.filter((folder) => existsSync(join(root, folder))).flatMap(inFolder)];
+  return last.base === base && files.every((file) => changedAt(join(root, file)) < last.since);
 }
 
 /** All pages: the address in the site by the path in the repository. */
@@ -183,19 +205,25 @@ async function bundleEditor() {
   });
 }
 
-runMain(async () => {
-  const flag = /** @type {const} */ ({ type: 'boolean' });
-  const { values } = parseArgs({ options: { base: { type: 'string', default: '/' }, serve: flag, help: flag } });
-  if (values.help) return console.log(HELP);
+async function build(base) {
+  const since = Date.now();
   install();
-  rmSync(source, { recursive: true, force: true });
-  rmSync(site, { recursive: true, force: true });
+  for (const old of [source, site]) rmSync(old, { recursive: true, force: true });
   mkdirSync(source, { recursive: true });
   writePages();
   cpSync(join(root, 'web-demo/icon.svg'), join(source, 'public/icon.svg'));
   writeReference();
-  run('node_modules/.bin/vitepress', ['build', '.'], { SITE_BASE: values.base });
+  run('node_modules/.bin/vitepress', ['build', '.'], { SITE_BASE: base });
   await copyDemos();
+  writeFileSync(built, JSON.stringify({ base, since }));
+}
+
+runMain(async () => {
+  const flag = /** @type {const} */ ({ type: 'boolean' });
+  const options = { base: { type: 'string', default: '/' }, stale: flag, serve: flag, help: flag };
+  const { values } = parseArgs({ options });
+  if (values.help) return console.log(HELP);
+  if (!values.stale || !isCurrent(values.base)) await build(values.base);
   say(`The site is in ${relative(root, site)}.`);
   if (values.serve) say(`It is at ${(await startServer({ site: true })).url} (Ctrl-C ends it).`);
 });

@@ -1,5 +1,6 @@
-/** The program of `npm start`: trains a convolutional network on MNIST in the terminal, then serves the web demo. */
+/** The program of `npm start`: trains a convolutional network on MNIST in the terminal, then serves site and demos. */
 
+import { spawn } from 'node:child_process';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { readArrays } from '../js/cli/arrays.js';
@@ -13,11 +14,12 @@ import { CheckpointStore, generateArtifacts, TrainingSession, TrainletError } fr
 import { startServer } from './serve-demo.js';
 
 const HELP = `npm start -- [--epochs N] [--no-serve] [--port P]
-Trains a convolutional network on the 60,000 digits of MNIST, tests it on 10,000 others, then serves the web demo.
+Trains a convolutional network on the 60,000 digits of MNIST, tests it on 10,000 others, then builds the site and
+serves it with the demos.
 
   --epochs N    passes over the data (1)
   --no-serve    end after the training
-  --port P      of the demo (8080, or any free one if that is taken)
+  --port P      of the site (8080, or any free one if that is taken)
 `;
 const MODEL = new URL('../tests/golden/data/w2.onnx', import.meta.url);
 const OUT = fileURLToPath(new URL('../build/', import.meta.url));
@@ -112,9 +114,27 @@ async function save(session) {
 
 /** @param {number} port */
 async function serve(port) {
-  const { url } = await startServer({ port }).catch((error) => {
-    if (error.code === 'EADDRINUSE') return startServer();
+  say('Building the site …');
+  const trouble = await buildSite();
+  if (trouble) say(`Without the site, the demos alone: ${trouble}.`);
+  const site = !trouble;
+  const { url } = await startServer({ port, site }).catch((error) => {
+    if (error.code === 'EADDRINUSE') return startServer({ site });
     throw error;
   });
-  say(`The demo is at ${url} (Ctrl-C ends it).`);
+  say(`${site ? 'The site with its demos is' : 'The demos are'} at ${url} (Ctrl-C ends it).`);
+}
+
+/** Builds build/site where it is not current. @returns {Promise<string>} a sentence on why it could not, or '' */
+async function buildSite() {
+  const program = fileURLToPath(new URL('site.mjs', import.meta.url));
+  const building = spawn(process.execPath, [program, '--stale'], { stdio: ['ignore', 'inherit', 'pipe'] });
+  let told = '';
+  building.stderr.setEncoding('utf8').on('data', (text) => {
+    told += text;
+  });
+  const code = await new Promise((resolve) => {
+    building.on('close', resolve);
+  });
+  return code === 0 ? '' : told.replace('[trainlet] ', '').split('\n')[0];
 }
