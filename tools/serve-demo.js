@@ -118,7 +118,8 @@ async function answer(request, response, site) {
 }
 
 /**
- * @param {{ port?: number, site?: boolean }} [options] port 0 takes any free one; site: build/site (npm run site), where it is there
+ * @param {{ port?: number, site?: boolean }} [options] port 0 takes any free one; site: build/site (npm run
+ *   site), where it is there
  * @returns {Promise<{ url: string, close: () => Promise<void> }>}
  */
 export async function startServer({ port = 0, site = false } = {}) {
