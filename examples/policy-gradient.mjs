@@ -6,7 +6,7 @@
  */
 
 import { readFile } from 'node:fs/promises';
-import { generateArtifacts, Tensor, TrainingSession } from 'trainlet';
+import { generateArtifacts, Tensor, TrainingSession, tensor } from 'trainlet';
 import { isMain } from './main.mjs';
 import { noise } from './noise.mjs';
 
@@ -22,7 +22,7 @@ export async function train(episodes, tell = () => {}) {
   const told = [];
   for (let episode = 0; episode < episodes; episode++) {
     const { states, actions } = await play(session, episode);
-    const { outputs, backward } = await session.forward({ state: batchOf(states) });
+    const { outputs, backward } = await session.forward({ state: tensor(states) });
     const { loss, gradient } = policyLoss(outputs.logits, actions);
     await backward({ logits: gradient });
     await session.runOptimizerStep();
@@ -42,7 +42,7 @@ async function play(session, episode) {
   const actions = [];
   while (states.length < MOST_STEPS && Math.abs(state[2]) < 0.21 && Math.abs(state[0]) < 2.4) {
     states.push(state);
-    const { logits } = await session.predict({ state: batchOf([state]) });
+    const { logits } = await session.predict({ state: tensor([state]) });
     const [left, right] = Array.from(logits.data, Number);
     const action = Number(noise(episode * 1000 + 500 + states.length) < 1 / (1 + Math.exp(left - right)));
     actions.push(action);
@@ -50,9 +50,6 @@ async function play(session, episode) {
   }
   return { states, actions };
 }
-
-/** @param {State[]} states */
-const batchOf = (states) => new Tensor('float32', Float32Array.from(states.flat()), [states.length, 4]);
 
 /**
  * −Σ advantage · log π(action) / n, and its gradient. An action's advantage: how much longer than on average the game

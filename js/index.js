@@ -2,6 +2,7 @@
 
 export { compactArtifacts, generateArtifacts, parametersOf, planMemory } from './artifacts/index.js';
 export { TrainletError } from './base/errors.js';
+export { tensor } from './base/nested-tensor.js';
 export { readTable } from './data/index.js';
 export { configure } from './engine/options.js';
 export { FeatureStore } from './features/feature-store.js';

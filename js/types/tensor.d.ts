@@ -94,6 +94,27 @@ export type Tensor<T extends DataType | TypedArray | string[] = NumberType> = Ty
 
 export const Tensor: TensorConstructor;
 
+/**
+ * A tensor of nested arrays, as PyTorch's `torch.tensor(data, dtype)`; the dims are read off them:
+ *
+ *     const points = tensor([[1, 2], [3, 4], [5, 6]]); // float32, dims [3, 2]
+ *     const labels = tensor([0, 1, 1], 'int64'); // dims [3]
+ *     const rate = tensor(0.5); // dims []
+ *
+ * Without `dtype`, numbers are float32, booleans bool, bigints int64 and strings string; the first value decides. A
+ * typed array keeps its type, and may be a row. The data is copied. Refused with `invalid-feed` and the path of the
+ * index (`data[1][0]`): rows of different lengths, holes, an empty array, values of several types.
+ */
+export function tensor<D extends TypedArray>(data: D): TypedTensor<ClassType<D>, D>;
+export function tensor(data: Nested<boolean>): Tensor<'bool'>;
+export function tensor(data: Nested<bigint>): Tensor<'int64'>;
+export function tensor(data: Nested<string>): Tensor<'string'>;
+export function tensor(data: Nested<number>): Tensor<'float32'>;
+export function tensor<T extends DataType>(data: Nested<number | bigint | boolean | string>, dtype: T): Tensor<T>;
+
+/** A value, a typed array, or arrays of them to any depth. */
+export type Nested<T> = T | TypedArray | readonly Nested<T>[];
+
 export interface TypedTensor<Type extends DataType, Data> extends TensorLike {
   /** The type of the elements. */
   readonly type: Type;

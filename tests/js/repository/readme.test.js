@@ -51,8 +51,8 @@ test('the second runs as pasted, and prints what its comment says', { timeout: 6
 /** Wanted messages. @type {Record<string, [string, string, number, RegExp]>} */
 const SLIPS = {
   'classes counted from 1': [
-    '] > 0));',
-    '] > 0) + 1);',
+    'y > 0));',
+    'y > 0) + 1);',
     1,
     new RegExp(
       "^TrainletError: data set: the labels 'labels' have 2 in row \\d+, but the scores have 2 classes, 0 to 1\\n" +
@@ -61,8 +61,8 @@ const SLIPS = {
     ),
   ],
   "PyTorch's ignore index": [
-    'Number(points',
-    'i % 2 ? -100 : Number(points',
+    '([x, y]) => Number(',
+    '([x, y], i) => i % 2 ? -100 : Number(',
     1,
     new RegExp(
       '^TrainletError: data set: .* have -100 in row 1, ' +
@@ -71,10 +71,10 @@ const SLIPS = {
     ),
   ],
   'a dim too many': [
-    '[1000, 2]',
-    '[1000, 2, 1]',
+    'tensor(points)',
+    'tensor(points.map((point) => [point]))',
     1,
-    /^TrainletError: input 'point' wants shape \(\?, 2\), \(32, 2, 1\) came$/m,
+    /^TrainletError: input 'input_layer' wants shape \(\?, 2\), \(32, 1, 2\) came$/m,
   ],
 };
 

@@ -1,10 +1,28 @@
 /** Types of tensors and of bytes, checked by the compiler alone: the type of a tensor tells the class of its data. */
 
 import type { DataType, NumberType, TrainingSession } from '../../../js/types.js';
-import { CheckpointStore, generateArtifacts, Tensor } from '../../../js/types.js';
+import { CheckpointStore, generateArtifacts, Tensor, tensor } from '../../../js/types.js';
 
 type Same<A, B> = (<T>() => T extends A ? 1 : 2) extends <T>() => T extends B ? 1 : 2 ? true : false;
 const holds = <T extends true>(_: T) => {};
+
+/** Tensors of nested arrays. */
+export function nested(rows: number[][], name: string) {
+  holds<Same<Tensor<'int64'>, ReturnType<typeof classes>>>(true);
+  const flags = tensor([[true], [false]]);
+  holds<Same<typeof flags, Tensor<'bool'>>>(true);
+  const words = tensor([name, 'b']);
+  holds<Same<typeof words, Tensor<'string'>>>(true);
+  const whole = tensor(new Int32Array(2));
+  const same: Tensor<'int32'> = whole;
+  // @ts-expect-error an object is no value
+  tensor([{}]);
+  // @ts-expect-error there is no such type
+  tensor([1], 'float');
+  void same;
+  return tensor([rows, [Float32Array.of(1)]]);
+}
+const classes = () => tensor([0, 1], 'int64');
 
 export async function check(type: DataType, number: NumberType, session: TrainingSession) {
   const floats = new Tensor('float32', [1, 2, 3], [3]);
@@ -31,6 +49,7 @@ export async function check(type: DataType, number: NumberType, session: Trainin
   const same: Tensor<'string'> = strings;
   const said = new Tensor<Float32Array>('float32', [1]);
   const flags = new Tensor([true, false]).data.length;
+  holds<Same<ReturnType<typeof nested>, Tensor<'float32'>>>(true);
   // @ts-expect-error floats are no integers
   const wrong: Tensor<'int32'> = floats;
   // @ts-expect-error the data of float32 are a Float32Array
