@@ -80,7 +80,7 @@ export const snakeOf = (type) =>
  */
 export function optionsOf(title, options, defaults) {
   if (options instanceof SymbolicTensor)
-    throw invalid(`${title}: a tensor came, not options: make the layer, then call it, as ${title}()(x)`);
+    throw invalid(`${title} wants options, a tensor came: call the layer, as ${title}()(x)`);
   checkKeys(title, options, ['name', ...Object.keys(defaults)]);
   const given = Object.entries(options ?? {}).filter(([, value]) => value !== undefined);
   const all = { name: undefined, ...defaults, ...Object.fromEntries(given) };

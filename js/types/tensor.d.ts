@@ -94,6 +94,8 @@ export type Tensor<T extends DataType | TypedArray | string[] = NumberType> = Ty
 
 export const Tensor: TensorConstructor;
 
+/** A tensor of a typed array, which keeps its type: `tensor(Uint8Array.of(1, 2))` is uint8. */
+export function tensor<D extends TypedArray>(data: D): TypedTensor<ClassType<D>, D>;
 /**
  * A tensor of nested arrays, as PyTorch's `torch.tensor(data, dtype)`; the dims are read off them:
  *
@@ -105,15 +107,23 @@ export const Tensor: TensorConstructor;
  * typed array keeps its type, and may be a row. The data is copied. Refused with `invalid-feed` and the path of the
  * index (`data[1][0]`): rows of different lengths, holes, an empty array, values of several types.
  */
-export function tensor<D extends TypedArray>(data: D): TypedTensor<ClassType<D>, D>;
+export function tensor(data: Nested<number | Exclude<TypedArray, BigArray>>): Tensor<'float32'>;
+/** A tensor of nested arrays of bigints, which are int64: `tensor([1n, 2n])`. */
+export function tensor(data: Nested<bigint | BigArray>): Tensor<'int64'>;
+/** A tensor of nested arrays of booleans: `tensor([true, false])`. */
 export function tensor(data: Nested<boolean>): Tensor<'bool'>;
-export function tensor(data: Nested<bigint>): Tensor<'int64'>;
+/** A tensor of nested arrays of strings: `tensor(['a', 'b'])`. */
 export function tensor(data: Nested<string>): Tensor<'string'>;
-export function tensor(data: Nested<number>): Tensor<'float32'>;
-export function tensor<T extends DataType>(data: Nested<number | bigint | boolean | string>, dtype: T): Tensor<T>;
+/** A tensor of nested arrays and of the type that is given: `tensor([0, 1, 1], 'int64')`. */
+export function tensor<T extends DataType>(
+  data: Nested<number | bigint | boolean | string | TypedArray>,
+  dtype: T,
+): Tensor<T>;
 
-/** A value, a typed array, or arrays of them to any depth. */
-export type Nested<T> = T | TypedArray | readonly Nested<T>[];
+/** A value, or arrays of values to any depth. */
+export type Nested<T> = T | readonly Nested<T>[];
+
+type BigArray = BigInt64Array | BigUint64Array;
 
 export interface TypedTensor<Type extends DataType, Data> extends TensorLike {
   /** The type of the elements. */

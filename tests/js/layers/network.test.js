@@ -248,7 +248,7 @@ const REFUSED = {
   ],
   'a layer that is not made': [
     () => sequential([input([3]), /** @type {any} */ (flatten)]),
-    /^flatten: a tensor came, not options: make the layer, then call it, as flatten\(\)\(x\)$/,
+    /^flatten wants options, a tensor came: call the layer, as flatten\(\)\(x\)$/,
   ],
   'a number for a layer': [
     () => sequential([input([3]), /** @type {any} */ (5)]),

@@ -15,6 +15,8 @@ export function nested(rows: number[][], name: string) {
   holds<Same<typeof words, Tensor<'string'>>>(true);
   const whole = tensor(new Int32Array(2));
   const same: Tensor<'int32'> = whole;
+  const rowed = tensor([Float64Array.of(1), [2]]);
+  holds<Same<typeof rowed, Tensor<'float32'>>>(true);
   // @ts-expect-error an object is no value
   tensor([{}]);
   // @ts-expect-error there is no such type
