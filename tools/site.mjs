@@ -97,8 +97,7 @@ function pages() {
  * The text with its links as the site has them: to a page, to a demo, or to a copy of a file of the repository; a link
  * to another folder leads to the map of folders.
  */
-function relink(text, file, all) {
-  const at = all.get(file);
+function relink(text, file, all, at = all.get(file)) {
   return text.replace(LINK, (whole, open, target, anchor = '') => {
     if (/^[a-z]+:/.test(target)) return whole;
     const path = posix.normalize(posix.join(posix.dirname(file), target));
@@ -135,8 +134,18 @@ function writePages() {
   for (const [file, address] of all) {
     const to = join(source, address);
     mkdirSync(dirname(to), { recursive: true });
-    writeFileSync(to, relink(readFileSync(join(root, file), 'utf8'), file, all));
+    const text = relink(readFileSync(join(root, file), 'utf8'), file, all);
+    writeFileSync(to, address === 'index.md' ? text.replace("README.md's figures", figures(all)) : text);
   }
+}
+
+/** The table at the head of README.md as a list for the landing. */
+function figures(all) {
+  const readme = readFileSync(join(root, 'README.md'), 'utf8');
+  const rows = [...readme.matchAll(/^\| (\*\*.*?\*\*) \| (.*?) \| (`.*?`) \|$/gm)];
+  if (rows.length !== 4) throw new Failure(`README.md has ${rows.length} figures, not four`);
+  const list = rows.map(([, figure, fact, command]) => `- ${figure} ${fact}. ${command}`).join('\n');
+  return relink(list, 'README.md', all, 'index.md');
 }
 
 /** A page for each file of js/types, with every exported name. */

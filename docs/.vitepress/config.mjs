@@ -52,6 +52,8 @@ export default defineConfig({
   head: [['link', { rel: 'icon', href: `${base}icon.svg` }]],
   ignoreDeadLinks: [/\/source\//, /^\/(demo|play|try)\//], // tools/site.mjs copies these files
   transformHtml: withPolicy,
+  markdown: { theme: { light: 'github-light-high-contrast', dark: 'github-dark' } },
+  router: { prefetchLinks: false }, // the landing has better use for the network
   themeConfig: {
     search: { provider: 'local' },
     nav: [
