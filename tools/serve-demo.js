@@ -36,6 +36,8 @@ const POLICY = [
   "style-src 'self'",
   "frame-ancestors 'self'",
 ].join('; ');
+/** The playground's pages start the visitor's code from blobs. */
+const PLAY_POLICY = POLICY.replace("'wasm-unsafe-eval'", '$& blob:').replace("worker-src 'self'", '$& blob:');
 
 /** With these a page is cross-origin isolated, which memory shared by threads needs. */
 const ISOLATION = { 'cross-origin-opener-policy': 'same-origin', 'cross-origin-embedder-policy': 'require-corp' };
@@ -89,6 +91,9 @@ function compressedBytes({ place, changedMs }) {
   return bytes;
 }
 
+/** @param {string} place */
+const policyOf = (place) => (place.startsWith(path.join(ROOT, 'web-demo/play/')) ? PLAY_POLICY : POLICY);
+
 /**
  * @param {import('node:http').IncomingMessage} request @param {import('node:http').ServerResponse} response
  * @param {boolean} site
@@ -107,7 +112,8 @@ async function answer(request, response, site) {
     'content-length': short?.length ?? found.size,
     ...(short && { 'content-encoding': 'br' }),
     vary: 'accept-encoding',
-    'content-security-policy': site ? "frame-ancestors 'self'" : POLICY, // the site's pages have their own
+    // the site's pages have their own
+    'content-security-policy': site ? "frame-ancestors 'self'" : policyOf(found.place),
     'x-content-type-options': 'nosniff',
     'cache-control': 'no-cache',
     ...ISOLATION,

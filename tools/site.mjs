@@ -193,9 +193,9 @@ async function copyDemos() {
     if (!existsSync(join(site, 'js/engine', name))) throw new Failure(`there is no ${name}: npm run build`);
 }
 
-/** The playground's editor, with the packages of docs/package.json that it imports. */
+/** The playground's editor by CodeMirror, with the packages of docs/package.json, in the place of the plain one. */
 async function bundleEditor() {
-  const editor = join(root, 'web-demo/play/editor.js');
+  const editor = join(site, 'play/codemirror.js');
   if (!existsSync(editor)) return;
   const { build } = await import('esbuild');
   await build({
@@ -203,15 +203,15 @@ async function bundleEditor() {
     outfile: join(site, 'play/editor.js'),
     allowOverwrite: true,
     nodePaths: [join(docs, 'node_modules')],
-    external: ['../js/*', '../demo/*'],
     bundle: true,
     format: 'esm',
     minify: true,
     target: 'es2022',
     logLevel: 'silent',
   }).catch(({ message }) => {
-    throw new Failure(`play/editor.js could not be bundled: ${message}`);
+    throw new Failure(`play/codemirror.js could not be bundled: ${message}`);
   });
+  rmSync(editor);
 }
 
 async function build(base) {
