@@ -174,6 +174,82 @@ function writeReference() {
   run('node_modules/.bin/typedoc', ['--options', join(source, 'typedoc.json')]);
 }
 
+/** The reference's first page: every exported name with its first sentence. Names without one are refused. */
+function writeIndexOfNames() {
+  const folder = join(source, 'reference');
+  const pages = readdirSync(folder, { recursive: true }).filter((file) => file.endsWith('.md') && file !== 'index.md');
+  const names = pages.flatMap((page) => namesOf(readFileSync(join(folder, page), 'utf8'), page));
+  const bare = names.filter(({ sentence }) => !sentence).map(({ name, page }) => `${name} (${page})`);
+  if (bare.length) throw new Failure(`exported names without a sentence in js/types: ${bare.join(', ')}`);
+  const own = names.filter(({ sentence }) => !sentence.startsWith('Re-exports '));
+  const rows = own
+    .sort((a, b) => a.name.localeCompare(b.name, 'en'))
+    .map(({ name, page, anchor, sentence }) => `| [${name}](${page}#${anchor}) | ${sentence} |`);
+  const text = `# Reference
+
+Every exported name, with its types, units and defaults. Options of the command line are in
+[their own page](../guides/command-line-options.md), codes of errors with cause and cure in
+[errors](../guides/errors.md), the C API in [Trainlet in C programs](../guides/native.md).
+
+| name | |
+|---|---|
+`;
+  writeFileSync(join(folder, 'index.md'), `${text}${rows.join('\n')}\n`);
+}
+
+/** The names of a page of TypeDoc's, headings of the third level, each with the first sentence below it. */
+function namesOf(text, page) {
+  return text
+    .split(/^### /m)
+    .slice(1)
+    .map((section) => {
+      const heading = section.slice(0, section.indexOf('\n'));
+      const name = heading.replace(/\(\)$/, '').replaceAll('\\', '');
+      const sentence = firstSentence(section.slice(heading.length)).replaceAll('|', '\\|');
+      return { name, page, anchor: name.toLowerCase(), sentence };
+    });
+}
+
+/** The first sentence of the first paragraph, without links. */
+function firstSentence(text) {
+  const blocks = text
+    .replace(/^---\n.*?\n---\n/s, '')
+    .replace(/^```.*?^```/gms, '')
+    .split(/\n{2,}/);
+  const paragraph = blocks.map((block) => block.trim()).find((block) => /^[\w`[]/.test(block)) ?? '';
+  const plain = paragraph.replaceAll('\n', ' ').replace(/\[((?:[^\][]|\[[^\]]*\])*)\]\([^)]*\)/g, '$1');
+  return /^.*?\.(?= [A-Z`]|$)|^.*/.exec(plain)[0].replace(/:$/, '.');
+}
+
+/** A list of all pages for language models, by their titles and first sentences. */
+function writeList(base) {
+  const line = ([file, address]) => {
+    const text = readFileSync(join(root, file), 'utf8');
+    const title = /^# (.*)$/m.exec(text)[1].replaceAll('`', '');
+    return `- [${title}](${base}${address.replace(/\.md$/, '.html')}): ${firstSentence(text)}`;
+  };
+  const lines = [...pages()].filter(([, address]) => address !== 'index.md').map(line);
+  const reference = `- [Reference](${base}reference/): Every exported name.`;
+  const demos = {
+    'demo/': 'A network learns handwriting.',
+    'demo/pictures/': 'Classes of pictures, from a camera or files.',
+  };
+  const apps = { 'play/': 'An editor that runs and trains.', 'try/': 'Looks into an ONNX file, and trains it.' };
+  const isThere = ([address]) => existsSync(join(site, address, 'index.html'));
+  const more = Object.entries({ ...demos, 'demo/writer/': 'A language model learns a style.', ...apps }).filter(
+    isThere,
+  );
+  const toTry = more.map(([address, told]) => `- [${address.slice(0, -1)}](${base}${address}): ${told}`);
+  const head = [
+    '# Trainlet',
+    '',
+    '> Trains ONNX neural networks in the browser, in Node and in C, on the processor.',
+    '',
+  ];
+  const all = [...head, '## Pages', ...lines, reference, '', '## To try', ...toTry];
+  writeFileSync(join(site, 'llms.txt'), `${all.join('\n')}\n`);
+}
+
 /** The demos with the package that they import, as the server of `npm start` serves them. */
 async function copyDemos() {
   const demos = join(root, 'web-demo');
@@ -222,8 +298,10 @@ async function build(base) {
   writePages();
   cpSync(join(root, 'web-demo/icon.svg'), join(source, 'public/icon.svg'));
   writeReference();
+  writeIndexOfNames();
   run('node_modules/.bin/vitepress', ['build', '.'], { SITE_BASE: base });
   await copyDemos();
+  writeList(base);
   writeFileSync(built, JSON.stringify({ base, since }));
 }
 

@@ -8,16 +8,52 @@ import { defineConfig } from 'vitepress';
 const source = fileURLToPath(new URL('pages/', import.meta.url));
 const demos = fileURLToPath(new URL('../../web-demo/', import.meta.url));
 
-/** The pages of a folder, by their titles; those that `first` names come first. */
-function menuOf(folder, first = []) {
-  const names = readdirSync(`${source}${folder}`).filter((file) => file.endsWith('.md') && file !== 'index.md');
-  const order = (file) => (first.indexOf(file.slice(0, -3)) + names.length) % names.length;
-  return names
-    .sort((a, b) => order(a) - order(b) || a.localeCompare(b))
-    .map((file) => ({ text: titleOf(`${folder}/${file}`), link: `/${folder}/${file.slice(0, -3)}` }));
+/** Pages of the guides in groups. A page that no group names stands under "More". */
+const GUIDES = {
+  Begin: ['start', 'faq', 'bundlers', 'threads'],
+  Models: ['layers', 'pretrained', 'exporting', 'scikit-learn', 'control-flow'],
+  Data: ['samples', 'tables'],
+  Training: ['training', 'losses', 'fine-tuning', 'adapters', 'generate', 'training-info'],
+  Ship: ['compact', 'minimal-build', 'native', 'migrating-from-onnxruntime-web'],
+  'Look up': ['errors', 'command-line', 'command-line-options', 'changes', 'security', 'notices'],
+  'Models of the demos': ['pictures-card', 'pictures-model', 'writer-model'],
+};
+const REFERENCE = {
+  Sessions: ['training-session', 'session', 'fit', 'fine-tune', 'schedule', 'metrics', 'text'],
+  Models: ['artifacts', 'loss-and-optimizer', 'adapters', 'inspection', 'layers'],
+  Data: ['tensor', 'data', 'media', 'table'],
+  'Storage and engine': ['storage', 'features', 'engine', 'errors'],
+};
+const MEASURED = {
+  Speed: ['benchmarks', 'operator-speed', 'gradient-speed'],
+  Coverage: ['operators', 'models', 'testing'],
+};
+const INTERNALS = {
+  'How it works': ['design', 'map', 'building', 'contributing'],
+  Details: ['operators', 'wasm', 'formats'],
+};
+
+/** A menu of a folder's pages, by their titles. @param {string} folder @param {Record<string, string[]>} groups */
+function menuOf(folder, groups) {
+  const names = readdirSync(`${source}${folder}`, { recursive: true })
+    .filter((file) => file.endsWith('.md') && file !== 'index.md')
+    .map((file) => file.slice(0, -3));
+  const grouped = Object.values(groups).flat();
+  const more = names.filter((name) => !grouped.includes(name)).sort();
+  const page = (name) => ({ text: titleOf(`${folder}/${name}.md`), link: `/${folder}/${name}` });
+  return Object.entries({ ...groups, More: more })
+    .map(([text, pages]) => ({ text, items: pages.filter((name) => names.includes(name)).map(page) }))
+    .filter(({ items }) => items.length);
 }
 
-const titleOf = (file) => /^# (.*)$/m.exec(readFileSync(`${source}${file}`, 'utf8'))?.[1].replaceAll('`', '') ?? file;
+/** The pages of trainlet/layers have a group of their own. */
+function withLayers(groups) {
+  const files = existsSync(`${source}reference/layers`) ? readdirSync(`${source}reference/layers`) : [];
+  return { ...groups, 'trainlet/layers': files.map((file) => `layers/${file.slice(0, -3)}`) };
+}
+
+const titleOf = (file) =>
+  file === 'guides/start.md' ? 'Getting started' : /^# (.*)$/m.exec(readFileSync(`${source}${file}`, 'utf8'))?.[1].replaceAll('`', '') ?? file;
 
 /**
  * The page with its policy, which a host without headers of its own can send too: no other origin, and of scripts
@@ -38,7 +74,7 @@ function withPolicy(html) {
 
 /** A link to a page beside VitePress's own, where it is there. */
 const appLink = (text, app) => (existsSync(`${demos}${app}/index.html`) ? [{ text, link: `/${app}/`, target: '_self' }] : []);
-const learn = existsSync(`${source}learn`) ? menuOf('learn') : [];
+const learn = existsSync(`${source}learn`) ? menuOf('learn', {}).flatMap(({ items }) => items) : [];
 
 const base = process.env.SITE_BASE ?? '/';
 
@@ -68,10 +104,10 @@ export default defineConfig({
     ],
     sidebar: {
       '/learn/': learn,
-      '/guides/': menuOf('guides', ['start', 'layers', 'training', 'tables', 'fine-tuning', 'samples', 'exporting']),
-      '/reference/': menuOf('reference'),
-      '/measured/': menuOf('measured'),
-      '/internals/': menuOf('internals', ['design', 'map']),
+      '/guides/': menuOf('guides', GUIDES),
+      '/reference/': [{ text: 'Index of names', link: '/reference/' }, ...menuOf('reference', withLayers(REFERENCE))],
+      '/measured/': menuOf('measured', MEASURED),
+      '/internals/': menuOf('internals', INTERNALS),
     },
     outline: [2, 3],
   },

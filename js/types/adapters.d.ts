@@ -70,6 +70,7 @@ export interface AdapterSources {
   'adapter.onnx_adapter'?: Source;
 }
 
+/** Options of `exportAdapter`. */
 export interface ExportAdapterOptions {
   /**
    * Default `peft`, its folder. `onnx`: one file in ONNX Runtime's own format (`LoraAdapter`, Python's

@@ -80,6 +80,7 @@ export interface HeadOptions {
   hidden?: number;
 }
 
+/** Options of `generateArtifacts`. */
 export interface ArtifactOptions extends EngineOptions {
   /**
    * Default `training-info`: the model brings its training in ONNX's own training_info. Its algorithm determines the
@@ -253,6 +254,7 @@ export function parametersOf(
   options?: EngineOptions & Pick<ArtifactOptions, 'freeDimensionOverrides'>,
 ): Promise<readonly ModelParameter[]>;
 
+/** The artifacts of a session, each as bytes or as a place to read them from. */
 export interface ArtifactSources {
   /** From `generateArtifacts` or `saveCheckpoint`. */
   checkpointState: Source;
@@ -275,6 +277,7 @@ export interface CompactSource extends Partial<ArtifactSources> {
   compact: Source;
 }
 
+/** Options of `compactArtifacts`. */
 export interface CompactOptions extends EngineOptions {
   /**
    * The type in which float32 parameters of two or more dims are kept: `exact` (default), as they are; `float16`; or

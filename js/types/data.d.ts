@@ -30,6 +30,7 @@ export type Dataset =
   | Iterable<Feeds>
   | (() => AsyncIterable<Feeds> | Iterable<Feeds>);
 
+/** Steps of augmentation, and the input that they change. */
 export interface AugmentOptions {
   /** The steps, in the order in which they are applied. */
   readonly steps: readonly Augmentation[];

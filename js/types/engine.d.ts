@@ -11,6 +11,7 @@ import type { TensorLike } from './tensor.js';
  */
 export type Source = string | URL | Uint8Array | ArrayBuffer | Blob | Response;
 
+/** The bytes that have come of the file of one argument. */
 export interface LoadProgress {
   /** The argument that is being loaded: `model`, `trainModel`, `checkpointState`, … */
   readonly source: string;
@@ -20,6 +21,7 @@ export interface LoadProgress {
   readonly totalBytes?: number;
 }
 
+/** Options of the engine: threads, worker, and the places of its files. */
 export interface EngineOptions {
   /**
    * Default true, where there are workers: each session runs in one of its own (a Web Worker; `worker_threads` in

@@ -3,6 +3,7 @@
 import type { TrainletError } from './errors.js';
 import type { TensorLike } from './tensor.js';
 
+/** Options of the feature cache. */
 export interface CacheFeatures {
   /** The limit of memory, in bytes. */
   maxBytes?: number;
@@ -54,6 +55,7 @@ export interface KeptFeatures {
   };
 }
 
+/** Options of `FeatureStore.open`. */
 export interface FeatureStoreOptions {
   /** Letters, digits, - and _; stores of different names are apart. Default `features`. */
   name?: string;

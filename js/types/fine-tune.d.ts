@@ -22,6 +22,7 @@ export interface FineTuneData {
   labels: readonly (string | number | bigint)[] | TypedArray | Feeds | TensorLike;
 }
 
+/** Options of `fineTune`. */
 export interface FineTuneOptions {
   /**
    * Names of the classes, in the order of the scores. Default: of a new head, the labels in the order in which they
@@ -144,6 +145,7 @@ export interface FineTuneOptions {
   signal?: AbortSignal;
 }
 
+/** The progress of a `fineTune`. */
 export interface FineTuneProgress {
   /** The part of the call that it is in; `done` comes once, at the end. */
   readonly phase: 'model' | 'features' | FineTunePhase['name'] | 'done';
@@ -162,6 +164,7 @@ export interface FineTuneProgress {
   readonly store?: FeatureOrigins;
 }
 
+/** The history of one part of a `fineTune`: the head, or the layers below it. */
 export interface FineTunePhase {
   /** `head`: the new head alone; `layers`: the layers below it too, or with `head: false` all that learns. */
   readonly name: 'head' | 'layers';
@@ -181,6 +184,7 @@ export interface FineTuneScores {
   readonly replay?: Readonly<Record<string, number>>;
 }
 
+/** The report of a `fineTune`: examples, losses, and what the gate decided. */
 export interface FineTuneReport {
   /** True if new weights were taken; if not, the session has the old ones. */
   readonly accepted: boolean;
@@ -229,6 +233,7 @@ export interface FineTuneReport {
   readonly ms: number;
 }
 
+/** The result of `fineTune`. */
 export interface FineTuned {
   /** The session with the weights that were taken. The caller releases it. */
   readonly session: TrainingSession;
@@ -253,6 +258,7 @@ export interface FineTuned {
  */
 export function fineTune(model: Source, data: FineTuneData, options?: FineTuneOptions): Promise<FineTuned>;
 
+/** The report of `forgetSamples`. */
 export interface ForgetReport extends FineTuneReport {
   /** The samples that were forgotten, and the traces that are left of them. */
   readonly forgotten: {
@@ -273,6 +279,7 @@ export interface ForgetReport extends FineTuneReport {
   };
 }
 
+/** The result of `forgetSamples`. */
 export interface Forgotten extends FineTuned {
   /** The report of the new training, and of what was forgotten. */
   readonly report: ForgetReport;

@@ -9,6 +9,7 @@ import type { AbortSignal } from './internal/platform.js';
 import type { Schedule } from './schedule.js';
 import type { CheckpointStore } from './storage.js';
 
+/** Options of `evaluate`. */
 export interface EvaluateOptions<M extends AnyMetric = AnyMetric> {
   /** The batch size of whole arrays; default 32. */
   batchSize?: number;
@@ -32,6 +33,7 @@ export interface EvaluateOptions<M extends AnyMetric = AnyMetric> {
 /** Data held out of a training: a data set of its own, or a share of the arrays. */
 type Validation = Dataset | number | ValidationSplit;
 
+/** Options of `fit`. */
 export interface FitOptions<
   M extends AnyMetric = AnyMetric,
   V extends Validation | undefined = Validation | undefined,
@@ -221,6 +223,7 @@ export interface Budget {
   saveBattery?: boolean;
 }
 
+/** Why and when a `fit` pauses. */
 export interface PauseEvent {
   /** The same as in a BatchEvent. */
   readonly step: number;
@@ -230,6 +233,7 @@ export interface PauseEvent {
   readonly reason: 'hidden' | 'battery';
 }
 
+/** The state of a `fit` after a batch. */
 export interface BatchEvent {
   /** Optimizer steps done since the start of the fit. */
   readonly step: number;
@@ -255,6 +259,7 @@ export interface BatchEvent {
   readonly metrics: Readonly<Record<string, number>>;
 }
 
+/** The state of a `fit` after an epoch. */
 export interface EpochEvent<E = EpochMetrics> {
   /** Optimizer steps done since the start of the fit. */
   readonly step: number;
@@ -286,6 +291,7 @@ export interface CheckpointEvent {
   readonly retryMs?: number;
 }
 
+/** The losses and metrics of a `fit`, an entry for each epoch. */
 export interface History<E = EpochMetrics> {
   /** The features that were kept; absent without a feature cache. */
   readonly features?: KeptFeatures;

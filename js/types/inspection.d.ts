@@ -2,6 +2,7 @@
 
 import type { DataType } from './tensor.js';
 
+/** An input or output of a model: name, type and dims. */
 export interface ValueInfo {
   /** The name by which it is fed or fetched. */
   readonly name: string;
@@ -33,6 +34,7 @@ export interface ValueInfo {
   readonly sampleWeight?: true;
 }
 
+/** A parameter of a model: name, type, dims, and whether it trains. */
 export interface ParameterInfo {
   /** The name in the model. */
   readonly name: string;
@@ -66,6 +68,7 @@ export interface NodeTimes {
   }[];
 }
 
+/** The bytes that a step needs. */
 export interface MemoryPlan {
   /** Parameters, gradients and optimizer state. */
   readonly stateBytes: number;

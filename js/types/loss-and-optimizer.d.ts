@@ -1,7 +1,9 @@
 /** Losses and optimizers: their names and options. */
 
+/** The names of the losses. */
 export type LossType = 'cross-entropy' | 'mse' | 'bce-with-logits' | 'l1' | 'huber' | 'none' | 'outside';
 
+/** A loss with its options. */
 export interface LossOptions {
   /**
    * `none`: the model's own output is the loss already. `outside`: the graphs have no loss, their outputs are the
@@ -58,6 +60,7 @@ export interface WeightedLoss extends LossOptions {
   weight?: number;
 }
 
+/** The names of the optimizers. */
 export type OptimizerType = 'adamw' | 'adam' | 'sgd' | 'adagrad' | 'rmsprop';
 
 /**

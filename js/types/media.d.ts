@@ -18,6 +18,7 @@ export type AudioSource =
   | Float32Array
   | Blob;
 
+/** Options of `Tensor.fromAudio`. */
 export interface AudioOptions {
   /** Samples a second that are wanted, a whole number up to 768,000. Default: the source's; a Blob's is 48,000. */
   sampleRate?: number;

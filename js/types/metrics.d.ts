@@ -74,8 +74,10 @@ export type Spelt<M, Names extends string> = M extends Names | CustomMetric ? M 
 /** True where the names are not known when it is compiled. */
 type IsOpen<M> = string extends M ? true : Metric extends M ? true : false;
 
+/** The name of a metric. */
 type NameOf<M> = M extends CustomMetric ? M['name'] : Extract<M, string>;
 
+/** The loss, which every result has. */
 interface Loss {
   /** The mean loss. */
   loss: number;

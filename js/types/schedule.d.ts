@@ -33,6 +33,7 @@ interface StepSchedule extends WarmUp {
   factor: number;
 }
 
+/** One rise and fall of the learning rate, PyTorch's OneCycleLR. */
 interface OneCycleSchedule {
   /** PyTorch's OneCycleLR: the rate rises to `lr`, then it falls to nearly nothing. */
   type: 'one-cycle';

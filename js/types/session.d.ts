@@ -74,6 +74,7 @@ export interface StepOptions extends RunOptions {
   readonly inputGradients?: readonly string[];
 }
 
+/** Options of `TrainingSession.create`. */
 export interface TrainingSessionOptions extends SessionOptions {
   /**
    * Ranges by name or pattern (`*`, `?`): after each step of the optimizer, values of parameters that train are clamped
@@ -277,11 +278,13 @@ export interface Forward extends AsyncDisposed {
   drop(): Promise<void>;
 }
 
+/** Options of `backward`. */
 export interface BackwardOptions extends RunOptions {
   /** Float32 inputs to give gradients towards; nothing is computed for others. Default: none. */
   readonly inputs?: readonly string[];
 }
 
+/** Options of `exportModel`. */
 export interface ExportOptions {
   /** Default: the model's own. */
   outputs?: readonly string[];
@@ -314,6 +317,7 @@ export interface ExportOptions {
   signal?: AbortSignal;
 }
 
+/** Options of `saveCheckpoint`. */
 export interface CheckpointOptions {
   /** True if the optimizer's moments and step count are saved; default true. */
   optimizerState?: boolean;
@@ -340,6 +344,7 @@ export interface CheckpointOptions {
   signal?: AbortSignal;
 }
 
+/** A value that a checkpoint keeps under a name of its own. */
 export type Property = bigint | number | string;
 
 /** Small values that are saved with the checkpoint: a bigint is stored as int64, a number as float32. */

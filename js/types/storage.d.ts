@@ -66,6 +66,7 @@ export class CheckpointStore {
   persist(): Promise<boolean>;
 }
 
+/** A checkpoint that a store has loaded. */
 export interface StoredCheckpoint {
   /** The bytes, as `save` took them. */
   readonly bytes: Bytes;
@@ -96,6 +97,7 @@ export interface CheckpointVersion {
   readonly meta?: Record<string, unknown>;
 }
 
+/** Options of `SampleStore.open`. */
 export interface SampleStoreOptions {
   /** Letters, digits, - and _; stores of different names are apart. Default `samples`. */
   name?: string;
@@ -119,6 +121,7 @@ export interface Sample {
   readonly meta?: Readonly<Record<string, unknown>>;
 }
 
+/** A sample's id, label and size, without its inputs. */
 export interface SampleInfo {
   /** The id that `add` has given. */
   readonly id: string;
@@ -132,6 +135,7 @@ export interface SampleInfo {
   readonly bytes: number;
 }
 
+/** A sample with its inputs. */
 export interface StoredSample extends SampleInfo {
   /** Its tensors by the names of the model's inputs, 1 in their first dim. */
   readonly inputs: Record<string, Tensor>;

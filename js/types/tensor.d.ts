@@ -2,6 +2,7 @@
 
 import type { AudioOptions, AudioSource, ImageOptions, ImageSource } from './media.js';
 
+/** The types of tensors of numbers. */
 export type NumberType =
   | 'float32'
   | 'float64'
@@ -27,8 +28,10 @@ export type NumberType =
   | 'float8e8m0'
   | 'float4e2m1';
 
+/** The types of tensors. */
 export type DataType = NumberType | 'string';
 
+/** The arrays that hold the values of a tensor. */
 export type TypedArray =
   | Float32Array
   | Float64Array
@@ -92,6 +95,7 @@ export type TypeOf<T> = T extends DataType
  */
 export type Tensor<T extends DataType | TypedArray | string[] = NumberType> = TypedTensor<TypeOf<T>, DataOf<T>>;
 
+/** Makes tensors, from values, pictures and sounds. */
 export const Tensor: TensorConstructor;
 
 /** A tensor of a typed array, which keeps its type: `tensor(Uint8Array.of(1, 2))` is uint8. */
@@ -123,8 +127,10 @@ export function tensor<T extends DataType>(
 /** A value, or arrays of values to any depth. */
 export type Nested<T> = T | readonly Nested<T>[];
 
+/** The typed arrays of 64-bit integers. */
 type BigArray = BigInt64Array | BigUint64Array;
 
+/** A tensor whose elements have one type. */
 export interface TypedTensor<Type extends DataType, Data> extends TensorLike {
   /** The type of the elements. */
   readonly type: Type;
@@ -139,8 +145,10 @@ export interface TypedTensor<Type extends DataType, Data> extends TensorLike {
 /** The same as `NoInfer`, which TypeScript has from 5.4 on. */
 type NotInferred<T> = [T][T extends unknown ? 0 : never];
 
+/** Values of a tensor as a plain array. */
 type Values = readonly number[] | readonly bigint[] | readonly boolean[] | readonly string[];
 
+/** The type of `Tensor` as a class: its constructor and static methods. */
 export interface TensorConstructor {
   new <T extends DataType>(type: T, data: DataTypeMap[T] | Values, dims?: readonly number[]): Tensor<T>;
   new <D extends TypedArray | string[]>(
@@ -186,6 +194,7 @@ export interface TensorConstructor {
   fromAudio(source: AudioSource | readonly AudioSource[], options?: AudioOptions): Promise<Tensor<'float32'>>;
 }
 
+/** The type of a tensor by the class of its data. */
 type ClassType<D> = Exclude<
   TypeOf<D>,
   'bool' | 'float16' | 'bfloat16' | `${'int' | 'uint'}${2 | 4}` | `float${4 | 8}e${string}`
@@ -210,6 +219,7 @@ export interface TensorLike {
  */
 export type Feeds = Readonly<Record<string, Feed>>;
 
+/** A value that is fed to an input. */
 export type Feed =
   | TensorLike
   | number
@@ -233,8 +243,10 @@ export type Fetches = readonly string[] | Readonly<Record<string, TensorLike | n
  */
 export type FetchStructure = readonly FetchName[] | { readonly [key: string]: FetchName };
 
+/** A name of an output, or a structure of them. */
 export type FetchName = string | FetchStructure;
 
+/** The tensors of the outputs that were asked for. */
 export type Fetched<F> = F extends string ? Tensor : { -readonly [K in keyof F]: Fetched<F[K]> };
 
 /**

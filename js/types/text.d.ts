@@ -46,6 +46,7 @@ export interface GenerateOptions {
   adapter?: AdapterChoice;
 }
 
+/** The result of `generate`. */
 export interface Generated {
   /** The new tokens alone. */
   readonly ids: number[];
@@ -84,6 +85,7 @@ export type TextIds =
       readonly answer: TokenIds;
     };
 
+/** Options of `packText`. */
 export interface PackOptions {
   /** Tokens of an example. */
   length: number;
@@ -108,6 +110,7 @@ export interface PackOptions {
   inputs?: readonly ValueInfo[];
 }
 
+/** Texts as rows of token ids. */
 export interface PackedText {
   /** [examples, length], int64 where the model does not say otherwise. */
   readonly inputs: Record<string, Tensor>;

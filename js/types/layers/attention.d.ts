@@ -3,6 +3,7 @@
 import type { BiasOptions } from './basic.js';
 import type { Initializer, Layer, LayerOptions } from './network.js';
 
+/** Options of `multiHeadAttention`. */
 export interface MultiHeadAttentionOptions extends LayerOptions, BiasOptions {
   /** The size of each head of the values; default keyDim. */
   valueDim?: number;

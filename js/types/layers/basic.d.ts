@@ -31,11 +31,13 @@ export type ActivationName =
   | 'tanh'
   | 'tanh_shrink';
 
+/** The activation of a layer. */
 export interface ActivationOption {
   /** The function of the output; default null, which is linear. */
   activation?: ActivationName | null;
 }
 
+/** The bias of a layer. */
 export interface BiasOptions {
   /** Default true. */
   useBias?: boolean;
@@ -43,16 +45,19 @@ export interface BiasOptions {
   biasInitializer?: Initializer;
 }
 
+/** Options of `dense`. */
 export interface DenseOptions extends LayerOptions, ActivationOption, BiasOptions {
   /** The initial weights, (features, units); default glorot_uniform. */
   kernelInitializer?: Initializer;
 }
 
+/** Options of `embedding`. */
 export interface EmbeddingOptions extends LayerOptions {
   /** The initial table, (inputDim, outputDim); default uniform, from -0.05 to 0.05. */
   embeddingsInitializer?: Initializer;
 }
 
+/** Options of `relu`. */
 export interface ReluOptions extends LayerOptions {
   /** The largest output; default null: none. */
   maxValue?: number | null;
@@ -62,16 +67,19 @@ export interface ReluOptions extends LayerOptions {
   threshold?: number;
 }
 
+/** Options of `leakyRelu`. */
 export interface LeakyReluOptions extends LayerOptions {
   /** Default 0.3. */
   negativeSlope?: number;
 }
 
+/** Options of `elu`. */
 export interface EluOptions extends LayerOptions {
   /** Default 1. */
   alpha?: number;
 }
 
+/** Options of `prelu`. */
 export interface PreluOptions extends LayerOptions {
   /** The initial slopes below zero; default zeros. */
   alphaInitializer?: Initializer;
@@ -79,6 +87,7 @@ export interface PreluOptions extends LayerOptions {
   sharedAxes?: readonly number[];
 }
 
+/** The axis of a layer. */
 export interface AxisOptions extends LayerOptions {
   /** The batch is axis 0; negative: from the end. Default -1. */
   axis?: number;

@@ -3,6 +3,7 @@
 import type { ActivationOption, BiasOptions } from './basic.js';
 import type { Initializer, Layer, LayerOptions } from './network.js';
 
+/** The order of the dims of a picture. */
 export interface FormatOption {
   /**
    * Channels first, (channels, height, width), is the default as in ONNX; in Keras it is channels last. `channels_last`
@@ -13,8 +14,10 @@ export interface FormatOption {
 
 /** One number for all axes, or one for each. */
 export type Sizes1d = number | readonly [number];
+/** Sizes in two dimensions; one number stands for both. */
 export type Sizes2d = number | readonly [number, number];
 
+/** Options that all convolutions have. */
 export interface ConvolutionOptions<Sizes> extends LayerOptions, ActivationOption, BiasOptions, FormatOption {
   /** The steps by which the window moves; default 1. */
   strides?: Sizes;
@@ -30,15 +33,19 @@ export interface Causal {
   padding?: 'valid' | 'same' | 'causal';
 }
 
+/** Options of a convolution. */
 export interface ConvOptions<Sizes> extends ConvolutionOptions<Sizes> {
   /** Channels are divided into so many groups, which are apart; default 1. */
   groups?: number;
   /** The initial weights, (…kernel, channels / groups, filters); default glorot_uniform. */
   kernelInitializer?: Initializer;
 }
+/** Options of `conv1d`. */
 export type Conv1dOptions = Omit<ConvOptions<Sizes1d>, 'padding'> & Causal;
+/** Options of `conv2d`. */
 export type Conv2dOptions = ConvOptions<Sizes2d>;
 
+/** Options of a depthwise convolution. */
 export interface DepthwiseOptions<Sizes> extends ConvolutionOptions<Sizes> {
   /** Outputs of each channel; default 1. */
   depthMultiplier?: number;
@@ -46,12 +53,15 @@ export interface DepthwiseOptions<Sizes> extends ConvolutionOptions<Sizes> {
   depthwiseInitializer?: Initializer;
 }
 
+/** Options of a separable convolution. */
 export interface SeparableOptions<Sizes> extends DepthwiseOptions<Sizes> {
   /** The initial weights that join the channels, (…1, channels · depthMultiplier, filters); default glorot_uniform. */
   pointwiseInitializer?: Initializer;
 }
+/** Options of `separableConv1d`. */
 export type Separable1dOptions = Omit<SeparableOptions<Sizes1d>, 'padding'> & Causal;
 
+/** Options of a transposed convolution. */
 export interface ConvTransposeOptions<Sizes> extends ConvolutionOptions<Sizes> {
   /** The initial weights, (…kernel, filters, channels); default glorot_uniform. */
   kernelInitializer?: Initializer;

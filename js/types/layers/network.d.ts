@@ -29,6 +29,7 @@ export type Block = (x: SymbolicTensor) => SymbolicTensor;
 /** The type of what is fed. Layers compute in float32. */
 export type InputType = 'float32' | 'int32' | 'int64' | 'uint8';
 
+/** Options that all layers have. */
 export interface LayerOptions {
   /**
    * The name: of its nodes and weights in the file, as `stem/kernel`, and of its output. Default: Keras' automatic one,
@@ -37,11 +38,13 @@ export interface LayerOptions {
   name?: string;
 }
 
+/** Options of `input`. */
 export interface InputOptions extends LayerOptions {
   /** The type of what is fed; default float32. `embedding` takes each of them. */
   dtype?: InputType;
 }
 
+/** Options of `sequential`. */
 export interface NetworkOptions {
   /** With the same seed, a network has the same bytes everywhere. Default: other weights each time. */
   seed?: number;
@@ -49,6 +52,7 @@ export interface NetworkOptions {
   name?: string;
 }
 
+/** Options of `model`. */
 export interface ModelOptions extends NetworkOptions {
   /** Tensors of `input`: one, or a list. */
   inputs: SymbolicTensor | readonly SymbolicTensor[];

@@ -2,6 +2,7 @@
 
 import type { Initializer, Layer, LayerOptions } from './network.js';
 
+/** Scale and offset of a normalization. */
 export interface AffineOptions extends LayerOptions {
   /** Added to the variance; default 0.001. */
   epsilon?: number;
@@ -15,6 +16,7 @@ export interface AffineOptions extends LayerOptions {
   gammaInitializer?: Initializer;
 }
 
+/** Options of `batchNormalization`. */
 export interface BatchNormalizationOptions extends AffineOptions {
   /** The channels' axis; default 1, channels first. -1 for (time, features). */
   axis?: number;
@@ -26,11 +28,13 @@ export interface BatchNormalizationOptions extends AffineOptions {
   movingVarianceInitializer?: Initializer;
 }
 
+/** Options of `layerNormalization`. */
 export interface LayerNormalizationOptions extends AffineOptions {
   /** One axis, or the last ones, as [-2, -1]; default -1. */
   axis?: number | readonly number[];
 }
 
+/** Options of `groupNormalization`. */
 export interface GroupNormalizationOptions extends AffineOptions {
   /** The number of groups of channels; default 32; -1: each channel by itself. */
   groups?: number;
@@ -38,6 +42,7 @@ export interface GroupNormalizationOptions extends AffineOptions {
   axis?: number;
 }
 
+/** Options of `rescaling`. */
 export interface RescalingOptions extends LayerOptions {
   /** Added after the product: a number, or one for each channel; default 0. */
   offset?: number | readonly number[];
@@ -45,6 +50,7 @@ export interface RescalingOptions extends LayerOptions {
   axis?: number;
 }
 
+/** Options of `normalization`. */
 export interface NormalizationOptions extends LayerOptions {
   /** The features' axis; default 1; -1 for (time, features), null: one mean for all. */
   axis?: number | null;
@@ -56,6 +62,7 @@ export interface NormalizationOptions extends LayerOptions {
   invert?: boolean;
 }
 
+/** The layer of `normalization`, which can learn means and variances from data. */
 export interface NormalizationLayer extends Layer {
   /**
    * Sets mean and variance to those of the examples, a tensor whose first dim is the batch. Gives the layer.

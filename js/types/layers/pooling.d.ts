@@ -3,6 +3,7 @@
 import type { FormatOption, Sizes1d, Sizes2d } from './convolution.js';
 import type { Layer, LayerOptions } from './network.js';
 
+/** Options of pooling. */
 export interface PoolingOptions<Sizes> extends LayerOptions, FormatOption {
   /** The steps by which the window moves; default null: its size. */
   strides?: Sizes | null;
@@ -10,6 +11,7 @@ export interface PoolingOptions<Sizes> extends LayerOptions, FormatOption {
   padding?: 'valid' | 'same';
 }
 
+/** Options of global pooling. */
 export interface GlobalPoolingOptions extends LayerOptions, FormatOption {
   /** Keeps the dims that are pooled, as 1; default false. */
   keepdims?: boolean;

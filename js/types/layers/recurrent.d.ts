@@ -3,8 +3,10 @@
 import type { BiasOptions } from './basic.js';
 import type { Initializer, Layer, LayerOptions } from './network.js';
 
+/** The activations of recurrent layers. */
 export type RecurrentActivation = 'tanh' | 'sigmoid' | 'relu' | 'softsign' | 'softplus';
 
+/** Options that all recurrent layers have. */
 export interface RecurrentOptions extends LayerOptions, BiasOptions {
   /** The activation of the state; default tanh. */
   activation?: RecurrentActivation;
@@ -20,11 +22,13 @@ export interface RecurrentOptions extends LayerOptions, BiasOptions {
   goBackwards?: boolean;
 }
 
+/** Options of `lstm`. */
 export interface LstmOptions extends RecurrentOptions {
   /** Begins with a bias of 1 for the forget gate, unless the biases are given as numbers; default true. */
   unitForgetBias?: boolean;
 }
 
+/** Options of `gru`. */
 export interface GruOptions extends RecurrentOptions {
   /** Applies the reset gate after the product with the weights, not before; default true. */
   resetAfter?: boolean;
@@ -36,6 +40,7 @@ export interface RecurrentLayer extends Layer {
   readonly cell: object;
 }
 
+/** Options of `bidirectional`. */
 export interface BidirectionalOptions extends LayerOptions {
   /** The way in which the two directions are joined; default concat. */
   mergeMode?: 'concat' | 'sum' | 'mul' | 'ave';
