@@ -1,7 +1,13 @@
 // Random numbers in the place of data: to see the speed of a step, and whether training runs at all.
 
+import { split } from './data.js';
+
 /** @typedef {import('../js/types.js').ValueInfo} ValueInfo */
 
+const SEED = 1;
+const EXAMPLES = 256;
+/** A name for labels that no input has. */
+const LABELS = '\0labels';
 /** A free dim that is not the batch: steps of a sequence, or the side of a picture. */
 const STEPS = 16;
 const SIDE = 64;
@@ -38,17 +44,65 @@ export function shapesOf(inputs, batch) {
  * @param {typeof import('../js/index.js').Tensor} Tensor
  */
 export function randomFeeds(inputs, batch, vocabulary, Tensor) {
-  const random = randomFrom(batch);
+  const random = randomFrom(SEED);
   const shapes = shapesOf(inputs, batch);
   return Object.fromEntries(
-    inputs.map((input) => {
-      const { name, type, labels } = input;
-      const count = shapes[name].reduce((a, b) => a * b, 1);
-      const most = labels?.classes ?? (/^(input_ids|tokens?)/.test(name) || type === 'int64' ? vocabulary : 2);
-      const next = /float/.test(type) ? () => 2 * random() - 1 : () => Math.floor(most * random());
-      const values = Array.from({ length: count }, next);
-      const isBig = type === 'int64' || type === 'uint64';
-      return [name, new Tensor(/** @type {any} */ (type), isBig ? values.map(BigInt) : values, shapes[name])];
+    inputs.map(({ name, type, labels }) => {
+      const most = labels?.classes ?? mostOf(type, vocabulary);
+      return [name, randomTensor(type, shapes[name], most, random, Tensor)];
     }),
   );
+}
+
+/** Whole numbers of inputs are below it. @param {string} type @param {number} vocabulary */
+const mostOf = (type, vocabulary) => (type === 'int64' || type === 'int32' ? vocabulary : 2);
+
+/**
+ * Floats from -1 to 1, whole numbers from 0 up.
+ * @param {string} type @param {number[]} dims @param {number} most @param {() => number} random
+ * @param {typeof import('../js/index.js').Tensor} Tensor
+ */
+function randomTensor(type, dims, most, random, Tensor) {
+  const length = dims.reduce((a, b) => a * b, 1);
+  const next = /float/.test(type) ? () => 2 * random() - 1 : () => Math.floor(most * random());
+  const values = Array.from({ length }, type === 'int64' ? () => BigInt(next()) : next);
+  return new Tensor(/** @type {any} */ (type), /** @type {any} */ (values), dims);
+}
+
+/**
+ * Data of random numbers for a model: nothing can be learned from them but by heart.
+ * @param {import('./model.js').Model} model @param {number} vocabulary
+ * @param {typeof import('../js/index.js').Tensor} Tensor @returns {import('./data.js').Data}
+ */
+export function randomData({ onnx }, vocabulary, Tensor) {
+  const random = randomFrom(SEED);
+  const [output] = onnx.outputs;
+  const named = [...onnx.inputs, { ...output, name: LABELS }];
+  const shapes = shapesOf(named, EXAMPLES);
+  const width = shapes[LABELS].at(-1) ?? 1;
+  const isScores = width > 1;
+  const labels = isScores
+    ? { type: 'int64', dims: shapes[LABELS].slice(0, -1), most: width }
+    : { type: 'float32', dims: shapes[LABELS], most: 0 };
+  const inputs = onnx.inputs.map(({ name, type }) => ({
+    name,
+    type,
+    dims: shapes[name],
+    most: mostOf(type, vocabulary),
+  }));
+  const tensors = inputs.map(({ name, type, dims, most }) => [name, randomTensor(type, dims, most, random, Tensor)]);
+  const tensor = randomTensor(labels.type, labels.dims, labels.most, random, Tensor);
+  const classes = isScores ? Array.from({ length: width }, (_, i) => String(i)) : undefined;
+  return {
+    kind: 'random',
+    words: `${EXAMPLES} examples of random numbers: to see the speed. There is nothing to learn but by heart.`,
+    warnings: [],
+    count: EXAMPLES,
+    task: classes ? 'classes' : 'numbers',
+    classes,
+    ...split({ inputs: Object.fromEntries(tensors), labels: tensor }, Tensor),
+    head: ['Example', 'Label'],
+    example: (i) => [String(i), String(tensor.data[i])],
+    read: { source: String(randomFrom), seed: SEED, inputs, labels },
+  };
 }

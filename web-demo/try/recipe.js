@@ -23,10 +23,10 @@ const FEW = 1000;
 export function propose(onnx, weights, labels) {
   const [loss, ofLoss] = lossFor(onnx, labels);
   const [trains, ofTrains] = trainsFor(onnx, weights, loss, labels);
-  const lr = trains === 'all' && weights > LARGE ? 1e-4 : trains === 'head' || weights > 10_000 ? 1e-3 : 1e-2;
+  const lr = trains === 'all' && weights > LARGE ? 1e-4 : trains === 'head' || weights > 10_000 ? 1e-3 : 5e-3;
   const count = labels?.count ?? FEW;
   const batchSize = count < 64 ? 8 : 32;
-  const epochs = Math.max(5, Math.min(100, Math.round(20_000 / count)));
+  const epochs = Math.max(5, Math.min(40, Math.round(20_000 / count)));
   return {
     recipe: { loss, optimizer: 'adamw', lr, batchSize, epochs, trains },
     why: [ofLoss, ofTrains, `${counted(epochs, 'epoch')} in batches of ${batchSize}, by AdamW with a rate of ${lr}.`],

@@ -47,3 +47,7 @@ export function sentenceOf(error) {
   const words = messageOf(error);
   return /^[a-z]+ /.test(words) ? words.charAt(0).toUpperCase() + words.slice(1) : words;
 }
+
+/** Types and shapes of a model's inputs. @param {Pick<import('./onnx-file.js').OnnxFile, 'inputs'>} onnx */
+export const inputsText = ({ inputs }) =>
+  inputs.map(({ name, type, dims }) => `'${name}' ${type} ${shapeText(dims)}`).join(' and ') || 'nothing';
