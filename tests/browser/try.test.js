@@ -35,6 +35,19 @@ class Trier extends Visitor {
     assert.ok(await this.page.isHidden('#train-words'));
     return await this.text('#train-status');
   }
+  /** Runs the page's program beside the pictures of a folder; gives the loss that it prints. */
+  async lossOfCode(folder) {
+    const [code, address] = [await this.page.locator('#code').textContent(), new URL('same.js', this.url).href];
+    const body = code.replace("'trainlet'", "'../js/index.js'").replace("'trainlet/models'", "'../models/index.js'");
+    await this.page.route(address, (route) => route.fulfill({ contentType: 'text/javascript', body }));
+    await this.page.route('**/try/two/**', (route) =>
+      route.fulfill({ path: path.join(folder, new URL(route.request().url()).pathname.slice('/try/'.length)) }),
+    );
+    const printed = this.page.waitForEvent('console', (message) => /loss/.test(message.text()));
+    await this.page.evaluate((file) => import(file), address);
+    const { loss } = await (await printed).args()[0].jsonValue();
+    return Number(loss.toPrecision(4));
+  }
   /** The page's sentence for files that it refuses. */
   async refuses(...files) {
     const before = await this.text('#model-facts');
@@ -103,6 +116,7 @@ test('a visit: models, wrong files, a table and pictures, trained and exported',
     assert.match(await v.text('#data-shown'), /24 pictures of 2 classes, 'blue' and 'red'.*1 file cannot be read/s);
     t.diagnostic(await v.trains());
     assert.match(await v.text('.score'), /^4 of 4 examples that it did not learn read right, 100 %/);
+    assert.equal(await v.lossOfCode(pictures), Number(/loss ([\d.e-]+)\.$/.exec(await v.text('.score'))?.[1]));
     const exported = await InferenceSession.create(await v.exported());
     assert.deepEqual(exported.classNames, ['blue', 'red']);
     await exported.release();
@@ -122,8 +136,18 @@ test('a visit: models, wrong files, a table and pictures, trained and exported',
     const right = Number(/^(\d+) of 30 /.exec(await v.text('.score'))?.[1]);
     assert.ok(right >= 24, await v.text('.score'));
     assert.equal(await page.locator('#results table').first().locator('tbody tr').count(), 3);
+    assert.match(await page.getAttribute('#play', 'href'), /^\.\.\/play\/#code=/);
     assert.match(await v.text('#code'), /readTable\('flowers\.csv', \{ target: 'kind'/);
     await v.openToEveryone('try');
+
+    await page.fill('#epochs', '9999');
+    await page.click('#go');
+    await page.waitForFunction(() => /^Epoch [2-9]/.test(document.querySelector('#train-status').textContent));
+    for (const worker of page.workers()) await worker.evaluate(() => self.close()).catch(() => {}); // it is gone
+    await page.waitForSelector('#train-words:not([hidden])');
+    assert.match(await v.text('#train-words'), /worker died .* Model and data are kept: train again\.$/);
+    await page.fill('#epochs', '2');
+    await v.trains();
     assert.deepEqual(v.complaints, []);
   } finally {
     await v.leave();

@@ -7,6 +7,7 @@ import { chosenIn, droppedIn, sorted } from './files.js';
 import { makeNetwork } from './made.js';
 import { adviceFor, modelOf, openModel, Refusal, tryRecipe, weightsOf } from './model.js';
 import { likelyScale, SCALES } from './pictures.js';
+import { playgroundCode, playgroundLink } from './playground.js';
 import { readData } from './read-data.js';
 import { propose } from './recipe.js';
 import { chosenRecipe, showRecipe } from './recipe-form.js';
@@ -202,12 +203,18 @@ async function showCode() {
   const { model, data } = state;
   if (!model || !data) return;
   state.readers ??= await (await fetch(new URL('npy.js', import.meta.url))).text();
+  const isExample = Boolean(state.raw?.isExample && data.kind === 'table');
+  $('#save-data').hidden = !isExample;
   try {
-    $('#code').textContent = codeOf(model, chosenRecipe(), data, state.readers);
+    const recipe = chosenRecipe();
+    $('#code').textContent = codeOf(model, recipe, data, state.readers);
+    const table = isExample ? await state.raw?.files[0].file.text() : undefined;
+    const code = playgroundCode(model, recipe, data, state.readers, table);
+    $('#play').hidden = !code;
+    if (code) $('#play').href = await playgroundLink(code);
   } catch {
-    return; // a number that is none is told where it trains
+    // a number that is none is told where it trains
   }
-  $('#save-data').hidden = !(state.raw?.isExample && data.kind === 'table');
 }
 
 // — What one presses —
@@ -227,7 +234,7 @@ $('#example-pictures').addEventListener('click', () =>
     const response = await fetch(new URL('../models/pictures.onnx', import.meta.url)).catch(() => undefined);
     if (!response?.ok)
       throw new Refusal('The example cannot be loaded: the server does not have it, or is not reached.');
-    return await openModel(new File([await response.blob()], 'pictures.onnx'), []);
+    return { ...(await openModel(new File([await response.blob()], 'pictures.onnx'), [])), isPackaged: true };
   }),
 );
 $('#example-data').addEventListener('click', async () => {

@@ -11,7 +11,19 @@ import { artifactOptions } from './recipe.js';
  * @typedef {import('./recipe.js').Recipe} Recipe
  * @typedef {{ imports: string[], lines: string[] }} Part of the program; it makes `data` and, where examples are held
  * out, `heldOut`
+ * @typedef {{ before: string[], file: (name: string) => string, bytes: string[] }} Place where it runs: lines before
+ * all others, the expression for a file, lines that make `bytesOf` a function from its name to its bytes
  */
+
+/** Files lie beside the program: in a page their names are addresses, in Node paths. @type {Place} */
+const BESIDE = {
+  before: [],
+  file: literal,
+  bytes: [
+    '// in Node: readFile in the place of bytesOf',
+    'const bytesOf = async (file) => new Uint8Array(await (await fetch(file)).arrayBuffer());',
+  ],
+};
 
 /** The parts that read data, by its kind. */
 const PARTS = { table: tablePart, pictures: picturesPart, arrays: arraysPart, random: randomPart };
@@ -19,16 +31,19 @@ const PARTS = { table: tablePart, pictures: picturesPart, arrays: arraysPart, ra
 /**
  * @param {Model} model @param {Recipe} recipe @param {Data} data
  * @param {string} readers the text of npy.js, which a program with arrays needs
+ * @param {Place} [place]
  */
-export function codeOf(model, recipe, data, readers) {
+export function codeOf(model, recipe, data, readers, place = BESIDE) {
   const isBinary = recipe.loss === 'bce-with-logits' && data.task === 'classes';
-  const part = PARTS[data.kind](data, { readers, asLoss: isBinary ? 'asTarget' : '' });
-  const network = networkPart(model, data);
+  const part = PARTS[data.kind](data, { readers, place, asLoss: isBinary ? 'asTarget' : '' });
+  const network = networkPart(model, data, place);
   const imports = new Set(['generateArtifacts', 'TrainingSession', ...part.imports, ...(isBinary ? ['Tensor'] : [])]);
   return [
     `import { ${[...imports].sort((a, b) => a.localeCompare(b)).join(', ')} } from 'trainlet';`,
     ...(network.layers ? [`import { ${network.layers.join(', ')} } from 'trainlet/layers';`] : []),
+    ...(model.isPackaged ? ["import { pictures } from 'trainlet/models';"] : []),
     '',
+    ...place.before,
     ...(isBinary ? [BINARY] : []),
     ...part.lines,
     '',
@@ -64,9 +79,10 @@ function optionsText({ externalData, weights }, recipe, data) {
 const fitText = ({ epochs, batchSize }, { heldOut }) =>
   `{ epochs: ${epochs}, batchSize: ${batchSize}${heldOut ? ', validation: heldOut' : ''} }`;
 
-/** @param {Model} model @param {Data} data */
-function networkPart({ name, made }, data) {
-  if (!made) return { lines: [], source: literal(name) };
+/** @param {Model} model @param {Data} data @param {Place} place */
+function networkPart({ name, made, isPackaged }, data, place) {
+  if (isPackaged) return { lines: [], source: 'pictures' };
+  if (!made) return { lines: [], source: place.file(name) };
   const isTable = data.kind === 'table';
   const layers = [
     `input([${isTable ? 'table.mean.length' : made.features}], { name: ${literal(INPUT)} })`,
@@ -91,8 +107,8 @@ function networkPart({ name, made }, data) {
   };
 }
 
-/** @param {Data} data @param {{ asLoss: string }} model @returns {Part} */
-function tablePart({ read, heldOut, classes }, { asLoss }) {
+/** @param {Data} data @param {{ asLoss: string, place: Place }} model @returns {Part} */
+function tablePart({ read, heldOut, classes }, { asLoss, place }) {
   const { file, options, dims } = read;
   const isReshaped = dims.length > 1;
   const name = keyOf(options.input);
@@ -104,7 +120,7 @@ function tablePart({ read, heldOut, classes }, { asLoss }) {
   return {
     imports: ['readTable', ...(isReshaped ? ['Tensor'] : [])],
     lines: [
-      `const table = await readTable(${literal(file)}, ${literal(options)});`,
+      `const table = await readTable(${place.file(file)}, ${literal(options)});`,
       `const examplesOf = ({ inputs, labels }) => ({ inputs${isReshaped ? `: ${reshaped}` : ''}, labels: ${taken} });`,
       'const data = examplesOf(table);',
       ...(heldOut ? ['const heldOut = examplesOf(table.validation);'] : []),
@@ -156,8 +172,8 @@ function splitLines({ heldOut }, asLoss) {
   ];
 }
 
-/** @param {Data} data @param {{ readers: string, asLoss: string }} texts @returns {Part} */
-function arraysPart(data, { readers, asLoss }) {
+/** @param {Data} data @param {{ readers: string, asLoss: string, place: Place }} texts @returns {Part} */
+function arraysPart(data, { readers, asLoss, place }) {
   const { files, pairs, labels, isWhole, dims } = data.read;
   const reading = files.map((/** @type {string} */ file) =>
     /\.npz$/i.test(file)
@@ -179,8 +195,7 @@ function arraysPart(data, { readers, asLoss }) {
         .replace(/^export /gm, '')
         .trim(),
       '',
-      '// in Node: readFile in the place of bytesOf',
-      'const bytesOf = async (file) => new Uint8Array(await (await fetch(file)).arrayBuffer());',
+      ...place.bytes,
       'const arrays = {};',
       ...reading,
       'const inputs = {',

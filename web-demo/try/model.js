@@ -21,6 +21,7 @@ import { messageOf, namesText, sentenceOf, sizeText } from './words.js';
  * @property {readonly ModelParameter[]} parameters
  * @property {string} [trouble] why it cannot train, a sentence
  * @property {Made} [made] absent: it came as a file
+ * @property {boolean} [isPackaged] it is the one of trainlet/models
  * @typedef {{ features: number, outputs: number, mean?: readonly number[], variance?: readonly number[],
  *   target?: { mean: number, variance: number } }} Made a network that the page made, by what it was made for
  */

@@ -52,7 +52,7 @@ export function imageOptions({ onnx, made }) {
 
 /** The scale that a model probably wants: that of the example is known. @param {Model} model @returns {Scale} */
 export function likelyScale({ name, onnx }) {
-  if (name === 'pictures.onnx' && onnx.outputs[0].name === 'features') return 'signed';
+  if (name === 'pictures.onnx') return 'signed';
   const [, ...inner] = onnx.inputs[0].dims;
   return inner.includes(3) && (inner.includes(224) || inner.some((dim) => typeof dim === 'string'))
     ? 'imagenet'

@@ -21,14 +21,20 @@ import { readRows } from './table.js';
  * @returns {Promise<{ data: Data, model: Model }>} the model: one that the page made is made anew for a table
  */
 export async function readData({ kind, files }, choices, model, onProgress) {
-  if (kind === 'random') return { data: randomData(model, vocabularyOf(model), Tensor), model };
+  if (kind === 'random') {
+    const plain = model.made ? await madeOf({ features: model.made.features, outputs: model.made.outputs }) : model;
+    return { data: randomData(plain, vocabularyOf(plain), Tensor), model: plain };
+  }
   if (kind === 'pictures') {
     const scale = choices.scale ?? likelyScale(model);
     const onPicture = (/** @type {number} */ done) => onProgress(`Reading pictures, ${done} of ${files.length} …`);
     return { data: await readPictures(files, scale, model, onPicture), model };
   }
   const plain = files.map(({ file }) => file);
-  if (kind === 'arrays') return { data: await readArrays(plain, model), model };
+  if (kind === 'arrays') {
+    const data = await readArrays(plain, model.made ? anyWidth(model) : model);
+    return { data, model: model.made ? await madeOf(sizesOf(data)) : model };
+  }
   const data = await readRows(plain[0], choices, model);
   return { data, model: model.made ? await madeFor(data) : model };
 }
@@ -44,5 +50,20 @@ async function madeFor({ classes, read }) {
     variance,
     ...(!classes && { target: { mean: target.mean, variance: target.variance } }),
   };
-  return await modelOf('small.onnx', await makeNetwork(made), made);
+  return await madeOf(made);
+}
+
+/** @param {import('./model.js').Made} made */
+const madeOf = async (made) => await modelOf('small.onnx', await makeNetwork(made), made);
+
+/** The small network as one that takes rows of any length. @param {Model} model @returns {Model} */
+function anyWidth(model) {
+  const [input] = model.onnx.inputs;
+  return { ...model, onnx: { ...model.onnx, inputs: [{ ...input, dims: ['batch', 'features'] }] } };
+}
+
+/** Features and outputs of a network for arrays. @param {Data} data */
+function sizesOf({ learned, classes }) {
+  const [{ dims }] = Object.values(learned.inputs);
+  return { features: dims[1], outputs: classes?.length ?? learned.labels.dims[1] };
 }

@@ -37,6 +37,8 @@ export class TrainCard {
   /** @type {AbortController | undefined} */
   #stopping;
   #steps = 0;
+  /** Steps of the fits that were completed; one that is gone on with counts from its own start. */
+  #before = 0;
   /** @type {{ own: Points, held: Points, accuracy: Points }} */
   #lines = { own: [], held: [], accuracy: [] };
   /** @type {() => { model: Model, data: Data } | undefined} */
@@ -73,7 +75,7 @@ export class TrainCard {
       this.#busy(true);
       say($('#train-status'), 'Making the training graph …');
       this.#lines = { own: [], held: [], accuracy: [] };
-      this.#steps = 0;
+      this.#steps = this.#before = 0;
       this.#training = await Training.open(given.model, recipe, given.data);
     } catch (error) {
       this.#busy(false);
@@ -91,7 +93,6 @@ export class TrainCard {
     this.#busy(true);
     this.#stopping = new AbortController();
     const begun = performance.now();
-    const at = this.#steps;
     const warnings = /** @type {string[]} */ ([]);
     $('#accuracy-figure').hidden = given.data.task !== 'classes';
     $('#charts').hidden = false;
@@ -99,10 +100,11 @@ export class TrainCard {
     try {
       await training.fit({
         signal: this.#stopping.signal,
-        onBatch: (event) => this.#showBatch(event, at),
-        onEpoch: (event) => this.#showEpoch(event, at),
+        onBatch: (event) => this.#showBatch(event),
+        onEpoch: (event) => this.#showEpoch(event),
         onWarning: (warning) => void warnings.push(warning),
       });
+      this.#before = this.#steps;
     } catch (error) {
       if (training !== this.#training) return; // another has begun
       if (error.code === 'aborted') ended = 'Stopped';
@@ -142,9 +144,9 @@ export class TrainCard {
     say($('#train-words'));
   }
 
-  /** @param {import('../js/types.js').BatchEvent} event @param {number} at steps before this run */
-  #showBatch({ step, steps, loss, samplesPerSecond, etaMs, epoch, epochs }, at) {
-    this.#steps = at + step;
+  /** @param {import('../js/types.js').BatchEvent} event */
+  #showBatch({ step, steps, loss, samplesPerSecond, etaMs, epoch, epochs }) {
+    this.#steps = this.#before + step;
     this.#lines.own = thinned([...this.#lines.own, [this.#steps, loss]]);
     $('#progress').value = steps ? step / steps : 0;
     const left = etaMs ? `, ${timeText(etaMs)} left` : '';
@@ -153,11 +155,12 @@ export class TrainCard {
     this.#draw();
   }
 
-  /** @param {import('../js/types.js').EpochEvent<any>} event @param {number} at */
-  #showEpoch({ step, metrics }, at) {
+  /** @param {import('../js/types.js').EpochEvent<any>} event */
+  #showEpoch({ step, metrics }) {
+    const place = this.#before + step;
     const { val_loss: loss, val_accuracy: accuracy } = metrics;
-    if (loss !== undefined) this.#lines.held.push([at + step, loss]);
-    if (accuracy !== undefined) this.#lines.accuracy.push([at + step, accuracy]);
+    if (loss !== undefined) this.#lines.held.push([place, loss]);
+    if (accuracy !== undefined) this.#lines.accuracy.push([place, accuracy]);
     $('#accuracy-figure').hidden = !this.#lines.accuracy.length;
     this.#draw();
   }

@@ -20,6 +20,8 @@ const { literal } = await import(`${PAGE}literal.js`);
 const { makeNetwork } = await import(`${PAGE}made.js`);
 const { modelOf, weightsOf } = await import(`${PAGE}model.js`);
 const { parseNpy, parseNpz } = await import(`${PAGE}npy.js`);
+const { playgroundCode, playgroundLink } = await import(`${PAGE}playground.js`);
+const { codeOf: playedOf } = await import('../../../web-demo/play/link.js');
 const { readPictures } = await import(`${PAGE}pictures.js`);
 const { readData } = await import(`${PAGE}read-data.js`);
 const { propose } = await import(`${PAGE}recipe.js`);
@@ -118,8 +120,8 @@ test('rows of another shape, and random numbers: the same as a program', async (
   const { data } = await read(table(csv('square.csv', text)), square);
   assert.deepEqual(data.learned.inputs.x.dims.slice(1), [2, 2]);
   await sameAsCode(square, data, { 'square.csv': text, 'square.onnx': dense(['N', 2, 2], 3) });
-  const random = await read({ kind: 'random', files: [] }, square);
-  await sameAsCode(square, random.data, {});
+  const random = await read({ kind: 'random', files: [] }, await small());
+  await sameAsCode(random.model, random.data, {});
 });
 
 test('a table that does not fit is refused in a sentence that says what to do', async () => {
@@ -237,6 +239,10 @@ test('arrays of NumPy are read, fitted to the model, and refused where they do n
   await writeFile(path.join(folder, 'arrays.mjs'), local);
   assert.match((await run(process.execPath, ['arrays.mjs'], { cwd: folder })).stdout, /loss: [\d.]+, accuracy: /);
 
+  const fitted = await read(raw, await modelOf('small.onnx', await makeNetwork({ features: 9, outputs: 2 }), {}));
+  assert.deepEqual(fitted.model.onnx.inputs[0].dims, ['batch', 4]);
+  assert.deepEqual(fitted.model.onnx.outputs[0].dims, ['batch', 3]);
+
   const other = await modelOf('nine.onnx', dense(['N', 9], 3));
   assert.match(await refusalOf(read(raw, other)), /^'x' has examples of \(4\), and the input 'x' takes \(9\)/);
   const cut = { kind: 'arrays', files: files(npz({ 'x.npy': x }).subarray(0, 60)) };
@@ -261,6 +267,19 @@ test('every fifth example is held out, and rows keep their numbers', () => {
   assert.deepEqual([learned.labels.dims, judged], [[10], [4, 9]]);
   assert.deepEqual([...heldOut.inputs.x.data], [8, 9, 18, 19]);
   assert.deepEqual(rowsOf(labels, [11], Tensor).data, BigInt64Array.of(11n));
+});
+
+test('the program for the playground has the example or asks for its files, and a link brings it there', async () => {
+  const { data, model } = await read(table(flowers()), await small());
+  const { recipe } = propose(model.onnx, weightsOf(model), data);
+  const text = await flowers().text();
+  const code = playgroundCode(model, recipe, data, readers, text);
+  assert.ok(code.includes(`const tableText = \`${text}\`;`) && code.includes('readTable(tableText, '));
+  assert.match(playgroundCode(model, recipe, data, readers), /readTable\(file\('flowers\.csv'\), /);
+  const link = await playgroundLink(code);
+  assert.match(link, /^\.\.\/play\/#code=/);
+  assert.equal(await playedOf(link.slice(link.indexOf('#'))), code);
+  assert.equal(playgroundCode(model, recipe, { ...data, kind: 'pictures' }, readers), undefined);
 });
 
 test('values are written as JavaScript reads them', () => {
