@@ -5,16 +5,20 @@ import { prepareDialogs } from './dialogs.js';
 import { Drawings } from './drawings.js';
 import { showFigures } from './figures.js';
 import { showGallery } from './gallery.js';
+import { greet } from './hello.js';
 import { Learner } from './learner.js';
 import { keepForFlights } from './offline.js';
 import { Pad } from './pad.js';
 import { rasterize } from './preprocess.js';
 import { Reading } from './reading.js';
 import { loadReplay } from './replay.js';
+import { SLOTS, showSlots } from './slots.js';
 import { DIGITS, read } from './trainer.js';
 
 const SPEAK_EVERY = 5000; // ms between two spoken words on progress
 const OWN_MOST = 10;
+const FIRST = '♥'; // the class that is taught first
+const REST_MS = 1100; // a drawing ends when the pen has rested for so long; the slot's animation lasts as long
 const $ = (selector) => /** @type {any} */ (document.querySelector(selector));
 
 let drawings = new Drawings(undefined),
@@ -22,11 +26,14 @@ let drawings = new Drawings(undefined),
   digits = /** @type {ReturnType<typeof loadReplay> | undefined} */ (undefined),
   chosen = /** @type {import('./drawings.js').Drawing | undefined} */ (undefined),
   busy = false, // with the network, so that nothing else may change it
+  guiding = false, // five drawings are asked for
+  resting = 0, // the timer that ends a drawing
   adding = /** @type {Promise<unknown>} */ (Promise.resolve());
-const named = /** @type {string[]} */ ([]); // own classes that have no drawing yet
+const named = [FIRST]; // own classes that have no drawing yet
 
 const pad = new Pad($('#pad'), {
   change: drawingChanged,
+  lift: penLifted,
   submit: addDrawing,
   pen: (words) => {
     $('#spoken').textContent = words;
@@ -50,6 +57,7 @@ let pixels = /** @type {Uint8Array | null} */ (null),
 
 function drawingChanged() {
   if (chosen && !pad.isShown) choose(undefined);
+  rest(false);
   $('#pad-hint').hidden = !pad.empty;
   pixels = pad.empty ? null : rasterize(pad.strokes);
   reading.showSeen(pixels);
@@ -102,12 +110,53 @@ function addClass(name) {
   if (![...DIGITS, ...ownClasses()].includes(name)) named.push(name);
   showClasses();
   reading.choose(name);
-  teachStatus(`Now draw ${name} on the pad and add it.`);
+  guide();
+}
+
+/** The drawings of the chosen class, those of lessons and those since. */
+function sinceLesson() {
+  const all = drawings.of(reading.chosen ?? FIRST),
+    count = 1 + all.findLastIndex(({ id }) => learner?.hasLearned(id));
+  return { learned: all.slice(0, count), pending: all.slice(count) };
+}
+
+/** Asks for five drawings. */
+function guide() {
+  guiding = true;
+  replay().catch(() => {}); // a lesson tells why
+  if (pad.isShown) pad.clear();
+  const left = SLOTS - sinceLesson().pending.length;
+  if (left <= 0) return learn();
+  teachStatus(`Draw ${reading.chosen}, ${COUNTS[left]}. It has never seen yours.`);
+  showLesson();
   $('#pad').focus();
+}
+const COUNTS = ['', 'once more', 'twice', 'three times', 'four times', 'five times'];
+
+function penLifted() {
+  if (guiding && !pad.empty && !pad.isShown) rest(true);
+}
+
+/** @param {boolean} begins  or ends */
+function rest(begins) {
+  clearTimeout(resting);
+  $('#slots').classList.toggle('resting', begins);
+  if (begins) resting = setTimeout(addDrawing, REST_MS);
+}
+
+/** Undoes a stroke; on an empty pad the last drawing comes back from its slot. */
+async function undoStroke() {
+  if (!pad.empty || !guiding) return pad.undo();
+  const last = sinceLesson().pending.at(-1);
+  if (!last) return;
+  await drawings.forget(last.id);
+  pad.take(last.strokes);
+  drawingsChanged();
 }
 
 function addDrawing() {
-  adding = addNow();
+  rest(false);
+  adding = adding.then(addNow);
 }
 
 async function addNow() {
@@ -123,8 +172,9 @@ async function addNow() {
     const { aside } = await drawings.add(strokes, label),
       count = drawings.of(label).length;
     drawingsChanged();
-    const then = aside ? 'It is kept aside, to test with.' : count < 5 ? 'Another?' : 'Let it learn.';
+    const then = aside ? 'It is kept aside, to test with.' : count < SLOTS ? 'Another?' : 'Let it learn.';
     teachStatus(`${label}: ${count} drawing${count === 1 ? '' : 's'}. ${then}`);
+    if (guiding && sinceLesson().pending.length >= SLOTS) learn();
   } catch (error) {
     trouble(error);
   }
@@ -134,10 +184,10 @@ function drawingsChanged() {
   const { list } = drawings,
     aside = list.length - drawings.practised.length;
   showGallery($('#gallery'), drawings, chosen?.id, choose);
-  $('#yours-hint').textContent = list.length
-    ? `${list.length - aside} to practise, ${aside} kept aside to test with (dashed).` +
-      (list.some(isMisread) ? ' In red: what it reads instead.' : '')
-    : 'None yet. Five of a kind are a good start.';
+  $('#yours').hidden = !list.length;
+  $('#yours-hint').textContent =
+    `${list.length - aside} to practise, ${aside} kept aside to test with (dashed).` +
+    (list.some(isMisread) ? ' In red: what it reads instead.' : '');
   $('#forget').hidden = !chosen;
   $('#kept').textContent = list.length ? `Kept: ${list.length} drawing${list.length === 1 ? '' : 's'}.` : '';
   showClasses();
@@ -187,6 +237,7 @@ async function alone(work) {
 
 /** @param {{ wrong?: boolean }} [how] */
 async function learn({ wrong = false } = {}) {
+  guiding = false;
   await adding;
   if (!drawings.practised.length && !wrong) return teachStatus('Add at least one drawing first.');
   showOne(wrong);
@@ -204,7 +255,7 @@ async function lesson(work, words = 'Watch the guess.') {
 function showOne(wrong) {
   const own = drawings.list.filter(({ label }) => wrong || !DIGITS.includes(label)),
     one = own.filter(({ aside }) => aside).at(-1) ?? own.at(-1) ?? drawings.list.at(-1);
-  if (one && pad.empty) choose(one);
+  if (one && (pad.empty || pad.isShown)) choose(one);
 }
 
 async function undo() {
@@ -235,19 +286,34 @@ function showLesson() {
   $('#undo-lesson').disabled = !isFree || !notes.canUndo;
   for (const id of ['#wrong', '#forget', '#rehearse', '#export']) $(id).disabled = !isFree;
   go.textContent = running ? 'Stop' : lesson ? 'Go on' : 'Learn';
+  showTeaching(go);
   if (!notes) return;
+  $('#learn').hidden = !notes.step && !lesson && !notes.verdict;
   $('#progress').value = notes.steps ? notes.step / notes.steps : 0;
   if (!busy) $('#pace').textContent = paceOf(notes, lesson);
-  $('#verdict').textContent = running ? teaching(lesson) : notes.verdict || advice();
+  $('#verdict').textContent = running ? teaching(lesson) : notes.verdict;
   $('#verdict').classList.toggle('refused', notes.verdict.startsWith('Refused'));
   chart.set({ own: notes.chart.own, digits: notes.chart.digits }, notes.steps);
   showFigures(notes.figures);
 }
 
+/** The slots and the buttons below them. @param {HTMLButtonElement} go */
+function showTeaching(go) {
+  const label = reading.chosen ?? FIRST,
+    isTaught = Boolean(learner?.notes.canUndo) && !guiding && go.textContent === 'Learn',
+    { learned, pending } = sinceLesson();
+  showSlots($('#slots'), guiding || pending.length ? pending : learned.slice(-SLOTS), guiding);
+  const teach = $('#teach');
+  teach.textContent = go.textContent !== 'Learn' ? go.textContent : guiding ? `Add ${label}` : `Teach it ${label}`;
+  teach.disabled = go.disabled;
+  teach.classList.toggle('primary', !isTaught);
+  $('#another').classList.toggle('primary', isTaught);
+  $('#another').hidden = $('#undo-lesson').hidden = !isTaught;
+  $('#pad-hint').textContent = guiding ? `draw ${label}` : 'draw a digit';
+}
+
 const paceOf = ({ step, steps }, lesson) =>
   lesson ? `Stopped at step ${step} of ${steps}.` : step ? `Learned for ${step} steps.` : 'Not taught yet.';
-const advice = () =>
-  drawings.list.length ? 'Let it learn, and watch the pad.' : 'Add a few drawings, then let it learn.';
 const teaching = ({ wrong, rehearse }) =>
   wrong
     ? 'Everything under a false name …'
@@ -274,52 +340,86 @@ async function startFresh() {
 }
 
 /** @param {any} error  its message is one sentence, without a capital and a full stop */
-function trouble({ message }) {
+function trouble({ code, message }) {
+  $('#again').hidden = code !== 'worker-died' && learner?.session !== undefined;
   $('#trouble-words').textContent = `${message[0].toUpperCase()}${message.slice(1)}.`.replace('..', '.');
   $('#trouble').hidden = false;
 }
 
+/** After an engine's death, or without a network: the drawings are there, what was learned is opened again. */
+async function tryAgain() {
+  $('#trouble').hidden = true;
+  teachStatus('It wakes up again.');
+  await opened(() => learner.reopen());
+  drawingsChanged();
+  if (!learner.session) return;
+  teachStatus('It is back, with all that was learned before.');
+  if (learner.lesson) await alone(() => lesson(() => learner.goOn()));
+}
+
 function listen() {
-  $('#undo').addEventListener('click', () => pad.undo());
+  $('#undo').addEventListener('click', () => undoStroke().catch(trouble));
   $('#clear').addEventListener('click', () => pad.clear());
   $('#teach-form').addEventListener('submit', (event) => {
     event.preventDefault();
-    addDrawing();
   });
   $('#labels').addEventListener('change', () => {
     $('#add').textContent = `Add as ${reading.chosen}`;
+    if (guiding) guide();
+    showLesson();
   });
-  $('#go').addEventListener('click', () => {
-    if (learner.running) return learner.stop();
-    if (learner.lesson) alone(() => lesson(() => learner.goOn()));
-    else learn();
-  });
+  $('#add').addEventListener('click', addDrawing);
+  $('#go').addEventListener('click', () => goOn(() => learn()));
+  $('#teach').addEventListener('click', () => goOn(guiding ? addDrawing : guide));
+  $('#another').addEventListener('click', drawAnother);
+  $('#again').addEventListener('click', tryAgain);
   $('#wrong').addEventListener('click', () => learn({ wrong: true }));
   $('#undo-lesson').addEventListener('click', () => alone(undo));
-  $('#forget').addEventListener('click', forget);
   $('#export').addEventListener('click', () => exportModel().catch(trouble));
-  prepareDialogs({ addClass, startFresh: () => startFresh().catch(trouble) });
+  prepareDialogs({ addClass, forget, startFresh: () => startFresh().catch(trouble) });
+}
+
+/** A lesson that runs is stopped, one that was stopped goes on. @param {() => void} otherwise */
+function goOn(otherwise) {
+  if (learner.running) learner.stop();
+  else if (learner.lesson) alone(() => lesson(() => learner.goOn()));
+  else otherwise();
+}
+
+function drawAnother() {
+  pad.clear();
+  teachStatus('Draw one more: it is read while you draw.');
+  $('#pad').focus();
 }
 
 /** Reports storage that fails, and goes on without it. @param {() => Promise<any>} opening */
 const opened = (opening) => opening().catch(trouble);
 
+const replay = () => {
+  digits ??= loadReplay();
+  digits.catch(() => {
+    digits = undefined; // the next time it is asked for again
+  });
+  return digits;
+};
+
 async function start() {
   listen();
   showClasses();
+  reading.choose(FIRST);
   const [store, kept] = await Promise.all([
     opened(() => CheckpointStore.open({ database: 'trainlet-digits' })),
     opened(() => Drawings.open()),
   ]);
   drawings = kept ?? drawings;
-  const replay = () => {
-    digits ??= loadReplay();
-    return digits;
-  };
   const on = { step: stepped, scored: drawingsChanged };
   learner = new Learner(store, drawings, replay, on);
   await opened(() => learner.open());
   drawingsChanged();
+  if (learner.session && !drawings.list.length && !learner.lesson) {
+    greet(pad);
+    teachStatus(`It reads digits already. Now yours: it has never seen a ${FIRST}.`);
+  }
   $('#reading').setAttribute('aria-busy', 'false');
   if (learner.session) await opened(wakeUp);
   else $('#sure').textContent = 'not loaded';

@@ -1,16 +1,26 @@
-// The dialogs: a class of one's own, the code, and starting fresh.
+// The dialogs: a class of one's own, the code, and the questions before something is deleted.
+import { prepareCode } from './code.js';
+
 const IDEAS = ['♥', '★', '☺', 'A', '✓'];
 const $ = (selector) => /** @type {any} */ (document.querySelector(selector));
 
-/** @param {{ addClass: (name: string) => void, startFresh: () => void }} on */
-export function prepareDialogs({ addClass, startFresh }) {
+/** @param {{ addClass: (name: string) => void, forget: () => void, startFresh: () => void }} on */
+export function prepareDialogs({ addClass, forget, startFresh }) {
   for (const dialog of document.querySelectorAll('dialog'))
     for (const button of dialog.querySelectorAll('.close')) button.addEventListener('click', () => dialog.close());
   prepareClass(addClass);
-  $('#code').addEventListener('click', showCode);
-  for (const id of ['#fresh', '#trouble-fresh']) $(id).addEventListener('click', () => $('#fresh-dialog').showModal());
-  $('#fresh-dialog').addEventListener('close', () => {
-    if ($('#fresh-dialog').returnValue === 'fresh') startFresh();
+  prepareCode(new URL('lesson.js', import.meta.url));
+  for (const id of ['#fresh', '#trouble-fresh']) asks(id, 'fresh', startFresh);
+  asks('#forget', 'forget', forget);
+}
+
+/** Does it once the dialog is answered with yes. @param {string} opener @param {string} name @param {() => void} act */
+function asks(opener, name, act) {
+  const dialog = $(`#${name}-dialog`);
+  $(opener).addEventListener('click', () => {
+    dialog.returnValue = ''; // Escape leaves what was answered before
+    dialog.showModal();
+    dialog.addEventListener('close', () => dialog.returnValue === name && act(), { once: true });
   });
 }
 
@@ -37,10 +47,4 @@ function prepareClass(addClass) {
     if (name) take(name);
     else $('#class-words').textContent = 'Type a name, such as ♥ or A.';
   });
-}
-
-async function showCode() {
-  const code = $('#code-text');
-  $('#code-dialog').showModal();
-  if (!code.textContent) code.textContent = await (await fetch(new URL('trainer.js', import.meta.url))).text();
 }

@@ -40,7 +40,7 @@ function thumbnail(drawing, number, isChosen, choose) {
 }
 
 /** Ink as the page draws it: the grey is how opaque the ink is. */
-function picture(pixels) {
+export function picture(pixels) {
   const canvas = document.createElement('canvas');
   canvas.width = canvas.height = SIZE;
   const brush = canvas.getContext('2d'),

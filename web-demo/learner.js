@@ -1,7 +1,8 @@
 // The network in use and the lesson it is taught: what is kept of both, so that a closed tab loses nothing, and what
 // becomes of a lesson at its end.
+import { learn } from './lesson.js';
 import { percent } from './reading.js';
-import { DIGITS, open, practice, read, refusal, save, train, widen } from './trainer.js';
+import { DIGITS, HANDS, open, practice, read, refusal, save, widen } from './trainer.js';
 
 const NETWORK = 'network', // in use; the version before it is what undo goes back to
   LESSON = 'lesson', // the network before the lesson, while it lasts
@@ -66,6 +67,15 @@ export class Learner {
     this.lesson = { .../** @type {any} */ (lesson.meta), compact: lesson.bytes, session };
   }
 
+  /** After an engine's death: what is kept is opened again, in new workers. */
+  async reopen() {
+    const dead = [this.session, this.lesson?.session];
+    this.session = /** @type {any} */ (undefined);
+    this.lesson = undefined;
+    for (const session of dead) await session?.release().catch(() => {});
+    await this.open();
+  }
+
   get running() {
     return this.#running;
   }
@@ -99,7 +109,8 @@ export class Learner {
         own = this.#drawings.list.filter(({ id }) => ids.includes(id)),
         data = practice(own, (await this.#digits()).practice, session.classNames, { rehearse, wrong });
       if (!this.notes.step) this.#mark(0, before);
-      await train(session, data, {
+      await learn(session, data, {
+        augment: HANDS,
         checkpoint: this.#store && { store: this.#store, name: STEPS, everyMs: KEEP_EVERY_MS },
         onBatch: (event) => this.#stepped(event),
         onEpoch: async ({ step }) => this.#mark(step, await this.score(session)),

@@ -3,7 +3,8 @@
 import { writeFileSync } from 'node:fs';
 import { compactArtifacts, generateArtifacts, Tensor, TrainingSession } from '../js/index.js';
 import { readMnist } from './mnist.js';
-import { DIGITS, examples, open, RECIPE } from './trainer.js';
+import { RECIPE } from './lesson.js';
+import { DIGITS, examples, open } from './trainer.js';
 
 const here = (name) => new URL(name, import.meta.url);
 const model = here('digits.onnx');

@@ -16,7 +16,7 @@ export class Pad {
   #pen = { x: 0.5, y: 0.3, down: false, shown: false };
 
   /** @param {HTMLCanvasElement} canvas
-   *  @param {{ change: () => void, submit: () => void, pen: (words: string) => void }} on */
+   *  @param {{ change: () => void, lift: () => void, submit: () => void, pen: (words: string) => void }} on */
   constructor(canvas, on) {
     this.#canvas = canvas;
     this.#on = on;
@@ -25,6 +25,7 @@ export class Pad {
     for (const end of ['pointerup', 'pointercancel'])
       canvas.addEventListener(end, () => {
         this.#pointer = null;
+        this.#on.lift();
       });
     canvas.addEventListener('keydown', (e) => this.#key(e));
     canvas.addEventListener('focus', () => this.#showPen(canvas.matches(':focus-visible')));
@@ -50,6 +51,11 @@ export class Pad {
   show(strokes) {
     this.#pen.down = false;
     this.#replace(structuredClone(strokes), true);
+  }
+
+  /** @param {Stroke[]} strokes  of a drawing that goes on */
+  take(strokes) {
+    this.#replace(structuredClone(strokes));
   }
 
   #replace(strokes, isShown = false) {

@@ -1,14 +1,17 @@
-// This page's use of Trainlet: a head for new classes, practice beside digits it knew, and a gate that lets nothing
-// worse through. The rest of the demo draws and stores.
-import { compactArtifacts, generateArtifacts, Tensor, TrainingSession } from '../js/index.js';
+// Training with the calls of lesson.js: the weights of classes that were known, practice beside digits, and a gate that
+// lets nothing worse through.
+import { compactArtifacts, Tensor, TrainingSession } from '../js/index.js';
+import * as lesson from './lesson.js';
 
 export const DIGITS = [...'0123456789'];
-export const RECIPE = { loss: 'cross-entropy', optimizer: 'adamw', requiresGrad: ['*'] };
-const EPOCHS = 10;
 const ROWS = 640; // images an epoch
 const OWN = 0.25; // the share of them that are the person's; the rest are digits, so that those are not forgotten
-const BATCH = 32;
-const RATE = 6e-4;
+/** @type {import('../js/types.js').FitOptions['augment']} How hands differ from one moment to the next. */
+export const HANDS = [
+  { type: 'shift', x: 0.06, y: 0.06 },
+  { type: 'rotate', degrees: 9 },
+  { type: 'crop', least: 0.9 },
+];
 const DROP = 0.01; // share of the digits that may be forgotten
 
 /** @typedef {{ label: string, pixels: Uint8Array }} Image  28×28 greys and the name of its class */
@@ -23,8 +26,7 @@ export function open(saved, checkpointState) {
 /** Another session, for more classes: it knows what this one knows. @param {TrainingSession} session
  * @param {readonly string[]} classes @returns {Promise<{ session: TrainingSession, compact: Uint8Array }>} */
 export async function widen(session, classes) {
-  const artifacts = await generateArtifacts(await session.exportModel(), { ...RECIPE, head: { classes } });
-  const wide = await TrainingSession.create(artifacts);
+  const { artifacts, session: wide } = await lesson.withClasses(await session.exportModel(), classes);
   for (const name of ['head.weight', 'head.bias']) {
     const [known, { type, data, dims }] = [await session.getParameter(name), await wide.getParameter(name)];
     const row = data.length / classes.length;
@@ -58,44 +60,28 @@ export function practice(own, digits, classes, { rehearse = true, wrong = false 
 
 /** Images in the form that `fit` and `evaluate` take. @param {Image[]} images @param {readonly string[]} classes */
 export function examples(images, classes) {
-  const input = new Float32Array(images.length * 784);
-  let at = 0;
-  for (const { pixels } of images) for (const grey of pixels) input[at++] = grey / 255;
   const labels = BigInt64Array.from(images, ({ label }) => BigInt(classes.indexOf(label)));
   return {
-    inputs: { input: new Tensor('float32', input, [images.length, 1, 28, 28]) },
+    inputs: { input: new Tensor('float32', numbers(images), [images.length, 1, 28, 28]) },
     labels: { labels: new Tensor('int64', labels) },
   };
 }
 
-/** Trains; one that was cut short goes on to the bit. @param {TrainingSession} session
- * @param {Pick<import('../js/types.js').FitOptions, 'checkpoint' | 'onBatch' | 'onEpoch' | 'signal'>} options */
-export const train = (session, data, options) =>
-  session.fit(data, {
-    epochs: EPOCHS,
-    batchSize: BATCH,
-    seed: 1,
-    schedule: { type: 'cosine', lr: RATE, warmup: 10 },
-    augment: [
-      { type: 'shift', x: 0.06, y: 0.06 },
-      { type: 'rotate', degrees: 9 },
-      { type: 'crop', least: 0.9 },
-    ],
-    ...options,
-  });
+/** Greys from 0 to 1. @param {Image[]} images */
+function numbers(images) {
+  const greys = new Float32Array(images.length * 784);
+  let at = 0;
+  for (const { pixels } of images) for (const grey of pixels) greys[at++] = grey / 255;
+  return greys;
+}
 
 /** Probabilities of the classes for each image. @param {TrainingSession} session @param {Image[]} images */
 export async function read(session, images) {
   if (!images.length) return [];
-  const { scores } = await session.predict(examples(images, []).inputs);
+  const shares = await lesson.read(session, numbers(images));
   const width = session.classNames.length;
-  return images.map((_, i) => softmax(scores.data.subarray(i * width, (i + 1) * width)));
+  return images.map((_, i) => [...shares.subarray(i * width, (i + 1) * width)]);
 }
-
-const softmax = (logits) => {
-  const powers = Array.from(logits, (v) => Math.exp(v - Math.max(...logits)));
-  return powers.map((v) => v / powers.reduce((a, b) => a + b));
-};
 
 /** The gate: why the new weights are not taken, if so. Shares of the drawings kept aside and of unseen digits. */
 export function refusal(before, after) {

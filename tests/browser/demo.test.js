@@ -3,6 +3,7 @@
 import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
 import { subscribe, unsubscribe } from 'node:diagnostics_channel';
+import { readFileSync } from 'node:fs';
 import { after, before, test } from 'node:test';
 import { InferenceSession } from '../../js/index.js';
 import { startServer } from '../../tools/serve-demo.js';
@@ -45,7 +46,10 @@ function longestTask({ traceEvents }) {
 
 const hash = (bytes) => createHash('sha256').update(bytes).digest('hex');
 
-visit('a digit is read while it is drawn', async (v) => {
+visit('the page begins with a digit that it reads; others are read while they are drawn', async (v) => {
+  await v.reads('2');
+  assert.match(await v.text('#teach-status'), /Now yours/);
+  assert.ok(await v.page.locator('#learn').isHidden(), 'no chart before the first lesson');
   await v.draw(SHAPES.seven);
   await v.reads('7');
   await v.page.click('#clear');
@@ -102,6 +106,22 @@ visit('without rehearsal digits are forgotten, which is refused; undo goes back'
   await v.page.click('#undo-lesson');
   await v.page.waitForFunction(() => /^Undone/.test(document.querySelector('#teach-status').textContent));
   await v.showsShares(asItCame);
+
+  await v.page.click('#go');
+  await v.waitForStep(20);
+  await v.killWorkers();
+  await v.page.click('#again');
+  await v.learned();
+  assert.match(await v.text('#verdict'), /^Learned/);
+  assert.equal(await v.page.locator('#gallery button').count(), 4, 'what was drawn is kept');
+  await v.page.click('#clear');
+  await v.draw(SHAPES.heart);
+  await v.reads('♥');
+  await v.killWorkers();
+  await v.draw(SHAPES.one);
+  await v.page.click('#again');
+  await v.reads('♥');
+  assert.ok(await v.page.locator('#trouble').isHidden());
 });
 
 visit('a wrong teacher is seen at work, refused, and the old weights stay', async (v) => {
@@ -165,7 +185,7 @@ visit('a tab closed while it learns goes on to the bit; a forgotten drawing leav
   await Promise.all([v.page.waitForEvent('load'), v.page.click('#fresh-dialog button[value=fresh]')]);
   await v.awake();
   assert.equal(await v.page.locator('#gallery button').count(), 0);
-  assert.equal(await v.page.locator('#labels input').count(), 10);
+  assert.equal(await v.page.locator('#labels input').count(), 11);
   await v.teach('♥', SHAPES.heart, 4);
   await v.page.click('#go');
   await v.waitForStep(60);
@@ -183,7 +203,11 @@ visit('a tab closed while it learns goes on to the bit; a forgotten drawing leav
   await v.learn();
   assert.notEqual(hash(await v.exported()), straight);
   await v.page.locator('#gallery button').nth(4).click();
-  await v.learn('#forget');
+  await v.page.click('#forget');
+  await v.page.click('#forget-dialog button[value=cancel]');
+  assert.equal(await v.page.locator('#gallery button').count(), 5, 'it asks first');
+  await v.page.click('#forget');
+  await v.learn('#forget-dialog button[value=forget]');
   assert.match(await v.text('#teach-status'), /is deleted, and the network learned again from how it came, without it/);
   assert.equal(hash(await v.exported()), straight, 'as if it had never been there');
   const kept = await v.page.evaluate(async () => {
@@ -233,6 +257,11 @@ test('flight mode: all of it works without a server', { timeout: 180_000 }, asyn
     await v.reads('♥');
     await v.page.click('#code');
     await v.page.waitForFunction(() => /session\.fit/.test(document.querySelector('#code-text').textContent));
+    const code = await v.text('#code-text');
+    assert.equal(code, readFileSync(new URL('../../web-demo/lesson.js', import.meta.url), 'utf8'));
+    assert.ok(code.split('\n').length <= 20 && (await v.page.locator('#code-text .keyword').count()) > 10);
+    const isLoaded = () => performance.getEntriesByType('resource').filter(({ name }) => /\/lesson\.js/.test(name));
+    assert.ok((await v.page.evaluate(isLoaded)).length > 0, 'the page runs it');
     assert.deepEqual([failed, asked, v.complaints], [[], [], []], 'nothing was asked of the server, which was there');
     const devtools = await v.context.newCDPSession(v.page);
     const { installabilityErrors } = await devtools.send('Page.getInstallabilityErrors');
@@ -250,11 +279,11 @@ test('flight mode: all of it works without a server', { timeout: 180_000 }, asyn
 visit(
   'on a phone the pad, the classes and the buttons are on one screen',
   async (v) => {
-    for (const own of [0, 10]) {
-      for (let i = 0; i < own; i++) await v.choose(String.fromCharCode(65 + i));
+    for (const own of [1, 10]) {
+      for (let i = 1; i < own; i++) await v.choose(String.fromCharCode(65 + i));
       assert.equal(await v.page.locator('#labels label').count(), 10 + own);
       await v.page.evaluate(() => scrollTo(0, 0));
-      const boxes = await v.page.$$eval('#pad, #guess, #labels label, #add, #go', (all) =>
+      const boxes = await v.page.$$eval('#pad, #guess, #labels label, #slots, #teach', (all) =>
         all.map((one) => [one.id || one.title, one.getBoundingClientRect().toJSON()]),
       );
       for (const [name, { top, bottom, left, right, width }] of boxes) {
@@ -263,6 +292,14 @@ visit(
       }
     }
     assert.ok(await v.page.locator('#more').isHidden(), 'ten are the most');
+    await v.page.setViewportSize({ width: 740, height: 360 });
+    await v.page.evaluate(() => scrollTo(0, 0));
+    const [padBox, slots, teach] = await Promise.all(
+      ['#pad', '#slots', '#teach'].map((part) => v.page.locator(part).boundingBox()),
+    );
+    assert.ok(padBox.height >= 200 && padBox.y + padBox.height <= 360, `the pad is ${padBox.height} high`);
+    assert.ok(slots.x >= padBox.x + padBox.width && slots.y + slots.height <= 360, 'beside it the slots');
+    assert.ok(teach.x >= padBox.x + padBox.width && teach.y + teach.height <= 360, 'and the button');
   },
   { viewport: { width: 360, height: 640 }, hasTouch: true },
 );
@@ -284,12 +321,29 @@ visit('everything can be done from the keyboard', async (v) => {
   await keyboard.type('L');
   await press('Enter');
   await v.page.waitForSelector('#pad:focus');
-  for (let i = 0; i < 2; i++) await press(`Space ${'Shift+ArrowDown '.repeat(5)}${'Shift+ArrowRight '.repeat(3)}Enter`);
-  await v.page.waitForFunction(() => document.querySelectorAll('#gallery button').length === 2);
-  await v.page.locator('#add').focus();
-  await press('Tab Enter');
-  await v.learned();
-  assert.match(await v.text('#teach-status'), /^Learned/);
+  const fills = (count) => v.page.waitForFunction((n) => document.querySelectorAll('#slots .full').length === n, count);
+  for (let i = 1; i <= 5; i++) {
+    await press(`Space ${'Shift+ArrowDown '.repeat(5)}${'Shift+ArrowRight '.repeat(3)}Enter`);
+    if (i === 5) break;
+    await fills(i);
+    if (i !== 2) continue;
+    await press('Tab Enter'); // takes the last drawing back onto the pad
+    await fills(1);
+    await v.page.waitForFunction(() => document.querySelector('#pad-hint').hidden);
+    await press('Shift+Tab Enter');
+    await fills(2);
+  }
+  await v.page.waitForFunction(() => /^Learned/.test(document.querySelector('#teach-status').textContent));
+  assert.equal(await v.page.locator('#slots .full').count(), 5);
+  await v.reads('L');
+  await v.page.locator('#labels input:checked').focus();
+  await press('Tab Tab');
+  assert.equal(await v.page.evaluate(() => document.activeElement.id), 'another');
+  await press('Enter');
+  await v.page.waitForSelector('#pad:focus');
+  await v.page.locator('#undo-lesson').focus();
+  await press('Enter');
+  await v.page.waitForFunction(() => /^Undone/.test(document.querySelector('#teach-status').textContent));
 });
 
 visit('a network that does not load is one sentence', async (v) => {
@@ -314,6 +368,25 @@ visit('a checkpoint that does not load is one sentence, and the way out', async 
   assert.ok(await v.page.locator('#trouble').isHidden());
   await v.draw(SHAPES.one);
   await v.reads('1');
+});
+
+test('without scripts, or in an old browser, each page says so', async () => {
+  for (const page of ['']) {
+    const url = new URL(page, server.url).href;
+    const context = await browser.newContext({ javaScriptEnabled: false });
+    const plain = await context.newPage();
+    await plain.goto(url);
+    assert.match(await plain.locator('.notice').innerText(), /allow scripts/);
+    await context.close();
+    const old = await browser.newPage();
+    await old.addInitScript(() => {
+      WebAssembly.validate = () => false;
+    });
+    await old.goto(url);
+    await old.waitForSelector('#trouble:not([hidden])');
+    assert.match(await old.locator('#trouble-words').innerText(), /too old .* Safari 16\.4/);
+    await old.close();
+  }
 });
 
 visit(

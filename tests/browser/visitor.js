@@ -134,6 +134,7 @@ export class Visitor {
 
   async awake() {
     await this.page.waitForSelector('#reading[aria-busy="false"]');
+    await this.page.$$eval('details', (all) => all.map((details) => details.setAttribute('open', '')));
   }
   async leave() {
     await this.context.close();
@@ -165,6 +166,13 @@ export class Visitor {
       for (const corner of rest) await this.page.mouse.move(...place(corner), { steps: 6 });
       await this.page.mouse.up();
     }
+  }
+
+  /** The page's engines end, as a browser ends them that needs memory. */
+  killWorkers() {
+    return this.page.evaluate(() => {
+      for (const worker of window.workers.splice(0)) worker.terminate();
+    });
   }
 
   /** Waits for a reading of what is on the pad now. */
@@ -274,4 +282,11 @@ function watch() {
   addEventListener('securitypolicyviolation', (e) =>
     console.error(`CSP: ${e.violatedDirective} refuses ${e.blockedURI}`),
   );
+  window.workers = [];
+  window.Worker = class extends Worker {
+    constructor(...given) {
+      super(...given);
+      window.workers.push(this);
+    }
+  };
 }
