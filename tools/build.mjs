@@ -7,7 +7,7 @@ import { brotliCompress } from 'node:zlib';
 import { buildSync } from 'esbuild';
 import { readOptions } from '../js/cli/options.js';
 import { buildDist } from './dist.mjs';
-import { ENGINES, Failure, findProgram, remove, root, run, runMain, say } from './programs.mjs';
+import { ENGINES, Failure, findProgram, remove, root, run, runMain, say, testOptions } from './programs.mjs';
 
 const HELP = `node tools/build.mjs [--fast] [--test [TARGET …]]
 Builds js/engine/*.wasm, js/engine/worker.js and dist/.
@@ -25,7 +25,7 @@ runMain(async () => {
   if (values.help) return void process.stdout.write(HELP);
   if (!targets.length) await buildPackage(values.fast);
   if (!values.test) return;
-  build('build/test', ['-DTRAINLET_SANITIZE=ON'], targets);
+  build('build/test', testOptions(), targets);
   say(`Built: ${targets.join(', ') || 'the C tests'}, in build/test.`);
 });
 

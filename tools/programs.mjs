@@ -39,6 +39,18 @@ function isProgram(path) {
   }
 }
 
+/** The clang whose sanitizers and libFuzzer are installed: the C tests and the fuzz targets are built by it. */
+export function sanitizingClang() {
+  const clang = findProgram('clang-19');
+  if (clang && existsSync('/usr/lib/llvm-19/lib/clang/19/lib/linux/libclang_rt.fuzzer-x86_64.a')) return clang;
+}
+
+/** CMake's options of build/test, the C tests under the sanitizers. */
+export function testOptions() {
+  const clang = sanitizingClang();
+  return ['-DTRAINLET_SANITIZE=ON', ...(clang ? [`-DCMAKE_C_COMPILER=${clang}`] : [])];
+}
+
 /** The Chromium that the browser tests drive: $CHROMIUM_PATH, or what stands in the PATH. */
 export function findChromium() {
   return (

@@ -16,6 +16,7 @@ import {
   root,
   run,
   runMain,
+  sanitizingClang,
   say,
   succeeds,
 } from './programs.mjs';
@@ -110,13 +111,12 @@ function installRelaxedTools() {
   if (!findProgram('clang-19') || !findProgram('wasm-ld-19')) installIfThere('relaxed SIMD', ['clang-19', 'lld-19']);
 }
 
-/** Installs what `npm run fuzz` and `npm run coverage` need beside clang; no test of `npm test` needs it. */
+/** Installs clang's sanitizers, which see more than gcc's, and what `npm run fuzz` and `npm run coverage` need. */
 function installFuzzTools() {
-  const runtime = existsSync('/usr/lib/llvm-19/lib/clang/19/lib/linux/libclang_rt.fuzzer-x86_64.a');
   const gcc = '/usr/lib/gcc/x86_64-linux-gnu';
   const multilib =
     existsSync(gcc) && readdirSync(gcc).some((version) => existsSync(join(gcc, version, '32/libstdc++.so')));
-  if (!runtime || !multilib || !findProgram('llvm-cov-19'))
+  if (!sanitizingClang() || !multilib || !findProgram('llvm-cov-19'))
     installIfThere('fuzzing and coverage', ['libclang-rt-19-dev', 'llvm-19', 'g++-multilib']);
 }
 

@@ -4,7 +4,7 @@ import { spawn } from 'node:child_process';
 import { copyFileSync, existsSync, mkdirSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
-import { Failure, findProgram, root, run, runMain, say } from '../../tools/programs.mjs';
+import { Failure, root, run, runMain, sanitizingClang, say } from '../../tools/programs.mjs';
 import { makeSeeds } from './seeds.js';
 
 const HELP = `npm run fuzz -- [options]
@@ -81,15 +81,25 @@ function targets() {
     .map((file) => file.slice(0, -2));
 }
 
+/** The programs of 64 bits with sanitizers are built beside the C tests, of the same objects. */
+const folderOf = (kind) => (kind === '64' ? 'build/test' : `build/fuzz/${kind}`);
+
 function build(kind, { m32, bare }) {
-  const folder = join(FUZZ, kind);
-  const clang = findProgram('clang-19', 'clang');
+  const clang = sanitizingClang();
   if (!clang)
     throw new Failure(
       'The fuzz targets need clang and its libFuzzer ' +
         '(Debian: clang-19, libclang-rt-19-dev, with --m32 g++-multilib): ' +
         "run 'node tools/setup.mjs --test'.",
     );
+  say(`Building the fuzz targets of ${kind} bits …`);
+  if (kind === '64')
+    return run('build-fuzz', 'The fuzz targets could not be built', process.execPath, [
+      'tools/build.mjs',
+      '--test',
+      'fuzz',
+    ]);
+  const folder = join(root, folderOf(kind));
   if (!existsSync(join(folder, 'build.ninja'))) {
     const options = [
       '-DTRAINLET_FUZZ=ON',
@@ -104,7 +114,6 @@ function build(kind, { m32, bare }) {
       ['-S', root, '-B', folder, '-G', 'Ninja', ...options],
     );
   }
-  say(`Building the fuzz targets of ${kind} bits …`);
   run('build-fuzz', 'The fuzz targets could not be built', 'cmake', ['--build', folder, '--target', 'fuzz']);
 }
 
@@ -130,7 +139,7 @@ async function fuzz(name, kind, seeds, limit) {
     '-malloc_limit_mb=3000',
     '-print_final_stats=1',
   ];
-  const { code, text } = await ended(join(FUZZ, kind, `fuzz_${name}`), args);
+  const { code, text } = await ended(join(root, folderOf(kind), `fuzz_${name}`), args);
   const last = [...text.matchAll(/^#(\d+)\s.*?cov: (\d+) ft: \d+ corp: (\d+)/gm)].at(-1) ?? [];
   const executions = Number(/number_of_executed_units: (\d+)/.exec(text)?.[1] ?? last[1] ?? 0);
   const fresh = readdirSync(found).filter((file) => !before.has(file) && !file.startsWith('slow-unit'));
@@ -168,7 +177,7 @@ function tell(name, kind, text, found, fresh) {
   for (const file of fresh) {
     const path = join(found, file);
     const bytes = readFileSync(path);
-    console.error(`Run it again: build/fuzz/${kind}/fuzz_${name} ${path.slice(root.length)}`);
+    console.error(`Run it again: ${folderOf(kind)}/fuzz_${name} ${path.slice(root.length)}`);
     if (bytes.length <= MOST_PRINTED)
       console.error(`Its bytes: echo ${bytes.toString('base64')} | base64 -d > ${path.slice(root.length)}`);
   }

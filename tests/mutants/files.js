@@ -7,7 +7,7 @@ import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { transformSync } from 'esbuild';
-import { Failure, findProgram, root, run, runMain, say } from '../../tools/programs.mjs';
+import { Failure, findProgram, root, run, runMain, say, testOptions } from '../../tools/programs.mjs';
 import { changesOf } from './changes.js';
 
 const HELP = `npm run mutants:files -- [options] [part of a file's name …]
@@ -41,7 +41,7 @@ const QUICK = {
 /** The same as in npm test. */
 const CHECKED = {
   folder: 'build/test',
-  options: ['-DTRAINLET_SANITIZE=ON'],
+  options: testOptions(),
   compile: '',
   link: '-fsanitize=address,undefined',
 };

@@ -15,7 +15,7 @@ static Status rotary_embedding_contrib_expand(Expansion *c) {
   int64_t heads = node_int(n, "num_heads", 0), width = node_int(n, "rotary_embedding_dim", 0);
   Dim half = n->in[2]->shape.dim[1], all = x->shape.dim[2];
   Size zero = SIZE_NUMBER(0), rest = SIZE_NUMBER(-1), of_head = {n->in[2], 1, 1, 2, 0};
-  if (flat && !(heads ? dim_divides(all, heads) : dim_divides(all, 2 * half) || !dim_is_number(half)))
+  if (flat && !(heads ? dim_divides(all, heads) : !dim_is_number(half) || dim_divides(all, 2 * half)))
     return node_invalid(n, "the heads of its input are not given");
   if (flat)
     x = expand_reshape(c, x, (Size[]){zero, zero, heads ? SIZE_NUMBER(heads) : rest, heads ? rest : of_head}, 4);

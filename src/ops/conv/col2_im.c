@@ -118,8 +118,9 @@ static Status col2_im_grad(Grad *grad) {
   const Node *n = grad->node;
   const Blocks *b = n->params;
   int rank = b->w.rank;
-  int64_t pads[10] = {0}, channels = n->out[0]->shape.dim[1], rows = channels * b->cells;
-  if (!dim_is_number(channels)) channels = 0, rows = -1; /* copied from dy, and what remains */
+  int64_t pads[10] = {0}, channels = n->out[0]->shape.dim[1], rows = -1;
+  if (dim_is_number(channels)) rows = channels * b->cells;
+  else channels = 0; /* copied from dy, and what remains */
   for (int a = 0; a < rank; a++) pads[2 + a] = b->w.pad_begin[a], pads[rank + 4 + a] = b->w.pad_end[a];
   Value *dy = emit(g, "Pad", grad->dy[0], emit_ints(g, pads, 2 * (rank + 2)));
   dy = emit(g, "Reshape", dy, emit_ints(g, (int64_t[]){0, channels, b->points}, 3));
