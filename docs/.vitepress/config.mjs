@@ -10,7 +10,7 @@ const demos = fileURLToPath(new URL('../../web-demo/', import.meta.url));
 
 /** Pages of the guides in groups. A page that no group names stands under "More". */
 const GUIDES = {
-  Begin: ['start', 'faq', 'bundlers', 'threads'],
+  Begin: ['start', 'faq', 'hosts', 'threads'],
   Models: ['layers', 'pretrained', 'exporting', 'scikit-learn', 'control-flow'],
   Data: ['samples', 'tables'],
   Training: ['training', 'losses', 'fine-tuning', 'adapters', 'generate', 'training-info'],

@@ -12,7 +12,7 @@ import { BROWSERS } from './new-profiles.js';
 
 const PATIENCE_MS = 60_000;
 const ISOLATION = { 'cross-origin-opener-policy': 'same-origin', 'cross-origin-embedder-policy': 'require-corp' };
-/** The policy that docs/guides/bundlers.md names. @param {string} origin */
+/** The policy that docs/guides/hosts.md names. @param {string} origin */
 const policyOf = (origin) => ({
   'content-security-policy':
     `default-src 'none'; img-src data:; script-src 'unsafe-inline' 'wasm-unsafe-eval' ${origin};

@@ -30,7 +30,8 @@ test('it has dist/, types, models, the pages for users, and nothing that reads t
   const files = await readdir(installed, { recursive: true });
   const expected = [
     /^(dist|models)\b|^js(\/types\b.*)?$/,
-    /^docs$|^docs\/(demo\.webp|guides\b.*|measured(\/(benchmarks|models|operators)\.md)?)$/,
+    /^docs$|^docs\/(demo\.webp|guides\b.*|measured(\/(benchmarks|hosts|models|operators)\.md)?)$/,
+    /^examples(\/hosts\b.*)?$/,
     /^schema(\/(VERSIONS\.md|checkpoint\.proto))?$/,
     /^(package\.json|README\.md|LICENSE|CHANGELOG\.md|SECURITY\.md|THIRD-PARTY-NOTICES\.md)$/,
   ];

@@ -1,1 +1,0 @@
-// Its URL is the extension's.

@@ -1,4 +1,0 @@
-const { port } = new SharedWorker('shared-worker.js', { type: 'module' });
-port.onmessage = ({ data }) => {
-  document.title = data;
-};
