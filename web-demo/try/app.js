@@ -115,8 +115,10 @@ async function tryChosen(mine, why) {
     if (error.code !== 'unsupported-op' || recipe.trains === 'head') throw error;
     const head = /** @type {const} */ ({ ...recipe, trains: 'head' });
     const result = await tryRecipe(model, head, classes);
-    showRecipe(head, [`Not all layers can train: ${messageOf(error)} A new last layer can.`, ...why.slice(2)]);
-    return result;
+    const words = `Not all layers can train: ${messageOf(error)} A new last layer can.`;
+    showRecipe(head, [...why.slice(0, 1), words, ...why.slice(2)]);
+    showCode();
+    return { ...result, warnings: [words, ...result.warnings] };
   });
   if (mine !== newest) return;
   say($('#model-status'), '');

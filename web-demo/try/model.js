@@ -4,7 +4,7 @@
 import { generateArtifacts, parametersOf, planMemory, Tensor, TrainingSession } from '../js/index.js';
 import { readOnnx } from './onnx-file.js';
 import { randomFeeds, shapesOf } from './random.js';
-import { artifactOptions } from './recipe.js';
+import { artifactOptions, propose } from './recipe.js';
 import { messageOf, namesText, sentenceOf, sizeText } from './words.js';
 
 /**
@@ -114,8 +114,8 @@ export function adviceFor(error) {
   if (error?.code === 'unsupported-op')
     return / lack/.test(words)
       ? `${words} Export the network with another opset, or without it: it can neither run nor train here.`
-      : /is a (map|sequence)/.test(words)
-        ? `${words} Export the network so that it takes tensors.`
+      : /training feeds/.test(words)
+        ? `${words} Export the network so that it takes tensors of numbers.`
         : `${words} A new last layer above it may still train.`;
   if (error?.code === 'out-of-memory') return `${words} A smaller batch, or a new last layer alone, needs less.`;
   if (error?.code === 'worker-died') return `${words} Model and data are kept: train again.`;
@@ -155,6 +155,20 @@ export async function tryRecipe(model, recipe, classes) {
   } finally {
     await session.release();
   }
+}
+
+/** Inputs of a training by the recipe that is proposed without data, the labels last. @param {Model} model */
+export async function trainingInputsOf(model) {
+  const { recipe } = propose(model.onnx, weightsOf(model));
+  const made = (/** @type {Recipe} */ one) => generateArtifacts(model.source, optionsFor(model, one, ['0', '1']));
+  const artifacts = await made(recipe).catch((error) => {
+    if (error.code !== 'unsupported-op') throw error;
+    return made({ ...recipe, trains: 'head' });
+  });
+  const session = await TrainingSession.create(artifacts);
+  const { trainingInputs } = session;
+  await session.release();
+  return trainingInputs;
 }
 
 /** The quicker of a few steps. @param {TrainingSession} session @param {Record<string, any>} feeds */

@@ -6,8 +6,6 @@ import { split } from './data.js';
 
 const SEED = 1;
 const EXAMPLES = 256;
-/** A name for labels that no input has. */
-const LABELS = '\0labels';
 /** A free dim that is not the batch: steps of a sequence, or the side of a picture. */
 const STEPS = 16;
 const SIDE = 64;
@@ -71,20 +69,16 @@ function randomTensor(type, dims, most, random, Tensor) {
 
 /**
  * Data of random numbers for a model: nothing can be learned from them but by heart.
- * @param {import('./model.js').Model} model @param {number} vocabulary
+ * @param {readonly ValueInfo[]} trainingInputs the model's, and its labels behind them @param {number} vocabulary
  * @param {typeof import('../js/index.js').Tensor} Tensor @returns {import('./data.js').Data}
  */
-export function randomData({ onnx }, vocabulary, Tensor) {
+export function randomData(trainingInputs, vocabulary, Tensor) {
   const random = randomFrom(SEED);
-  const [output] = onnx.outputs;
-  const named = [...onnx.inputs, { ...output, name: LABELS }];
-  const shapes = shapesOf(named, EXAMPLES);
-  const width = shapes[LABELS].at(-1) ?? 1;
-  const isScores = width > 1;
-  const labels = isScores
-    ? { type: 'int64', dims: shapes[LABELS].slice(0, -1), most: width }
-    : { type: 'float32', dims: shapes[LABELS], most: 0 };
-  const inputs = onnx.inputs.map(({ name, type }) => ({
+  const shapes = shapesOf(trainingInputs, EXAMPLES);
+  const wanted = trainingInputs[trainingInputs.length - 1];
+  const width = wanted.labels ? (wanted.labels.classes ?? 2) : 0;
+  const labels = { type: wanted.type, dims: shapes[wanted.name], most: width };
+  const inputs = trainingInputs.slice(0, -1).map(({ name, type }) => ({
     name,
     type,
     dims: shapes[name],
@@ -92,7 +86,7 @@ export function randomData({ onnx }, vocabulary, Tensor) {
   }));
   const tensors = inputs.map(({ name, type, dims, most }) => [name, randomTensor(type, dims, most, random, Tensor)]);
   const tensor = randomTensor(labels.type, labels.dims, labels.most, random, Tensor);
-  const classes = isScores ? Array.from({ length: width }, (_, i) => String(i)) : undefined;
+  const classes = wanted.labels ? Array.from({ length: width }, (_, i) => String(i)) : undefined;
   return {
     kind: 'random',
     words: `${EXAMPLES} examples of random numbers: to see the speed. There is nothing to learn but by heart.`,

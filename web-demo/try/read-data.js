@@ -3,7 +3,7 @@
 import { Tensor } from '../js/index.js';
 import { readArrays } from './arrays.js';
 import { makeNetwork } from './made.js';
-import { modelOf, vocabularyOf } from './model.js';
+import { modelOf, trainingInputsOf, vocabularyOf } from './model.js';
 import { likelyScale, readPictures } from './pictures.js';
 import { randomData } from './random.js';
 import { readRows } from './table.js';
@@ -23,7 +23,7 @@ import { readRows } from './table.js';
 export async function readData({ kind, files }, choices, model, onProgress) {
   if (kind === 'random') {
     const plain = model.made ? await madeOf({ features: model.made.features, outputs: model.made.outputs }) : model;
-    return { data: randomData(plain, vocabularyOf(plain), Tensor), model: plain };
+    return { data: randomData(await trainingInputsOf(plain), vocabularyOf(plain), Tensor), model: plain };
   }
   if (kind === 'pictures') {
     const scale = choices.scale ?? likelyScale(model);

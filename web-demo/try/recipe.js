@@ -8,7 +8,8 @@ import { counted, countText } from './words.js';
  * @typedef {'all' | 'head'} Trains
  * @typedef {'cross-entropy' | 'bce-with-logits' | 'mse' | 'l1' | 'huber'} Loss
  * @typedef {{ loss: Loss, optimizer: string, lr: number, batchSize: number, epochs: number, trains: Trains }} Recipe
- * @typedef {{ task: 'classes' | 'numbers', classes?: readonly string[], count: number }} Labels of the data
+ * @typedef {{ task: 'classes' | 'numbers', classes?: readonly string[], count: number,
+ *   learned?: { labels: { dims: readonly number[] } } }} Labels of the data
  */
 
 /** A network of more weights than these is not trained whole on few examples. */
@@ -59,8 +60,14 @@ function lossFor({ outputs: [output], lastActivation }, labels) {
 function trainsFor({ outputs: [output] }, weights, loss, labels) {
   const width = output?.dims.at(-1);
   const size = counted(weights, 'number');
-  if (!labels || loss !== 'cross-entropy') return ['all', `All layers train, ${size}.`];
+  const isMany = (labels?.learned?.labels.dims.length ?? 1) > 1; // several labels an example, as of tokens or pixels
+  if (!labels || loss !== 'cross-entropy' || isMany) return ['all', `All layers train, ${size}.`];
   const classes = labels.classes?.length ?? 0;
+  if (output && output.dims.length !== 2)
+    return [
+      'head',
+      `The model's output has ${output.dims.length} dims, and an example one label: a new last layer trains.`,
+    ];
   if (typeof width === 'number' && width !== classes)
     return [
       'head',

@@ -13,7 +13,7 @@ export function wantedText({ onnx, made }) {
   const [input, ...others] = onnx.inputs;
   const shapes = onnx.inputs.map(({ name, type, dims }) => `'${name}' ${type} ${shapeText(dims)}`).join(' and ');
   if (!input || others.length) return `It takes arrays: a .npz with ${shapes}, and labels 'y'.`;
-  if (input.dims.length === 4)
+  if (input.dims.length === 4 && onnx.outputs[0]?.dims.length === 2)
     return 'It takes pictures: choose a folder with a subfolder for each class. Or arrays: a .npz with x and y.';
   if (input.dims.length === 2 && input.type === 'float32')
     return `It takes rows of ${input.dims[1]} numbers: a .csv with a column to predict, or a .npz with x and y.`;

@@ -64,9 +64,10 @@ export function reasonsOf({ parameters, onnx }) {
     const count = training.filter(({ readers }) => readers[0]?.as === as).length;
     return count ? [counted(count, word, word === 'bias' ? 'biases' : `${word}s`)] : [];
   });
+  const isNoted = training.some(({ readers }) => readers[0]?.as === 'operand');
   const first = training.length
     ? `${countText(training.length)} of ${counted(parameters.length, 'parameter')} would train, ${size} numbers: ` +
-      `${parts.join(', ')}, because layers read them as such.`
+      `${parts.join(', ')}, because layers read them as such${isNoted ? ' or the exporter says so' : ''}.`
     : `None of the ${counted(parameters.length, 'parameter')} would train.`;
   const others = new Map();
   for (const { trainable, reason = 'no layer reads it', name } of parameters)

@@ -23,10 +23,8 @@ export function showResults(place, judged, data) {
 }
 
 /** @param {Judgement} judged @param {Data} data */
-function scoreText({ loss, metrics, readings, isHeldOut }, { task }) {
-  const whose = isHeldOut
-    ? `${counted(readings.length, 'example')} that it did not learn`
-    : 'the examples that it learned';
+function scoreText({ loss, metrics, readings, count, isHeldOut }, { task }) {
+  const whose = isHeldOut ? `${counted(count, 'example')} that it did not learn` : 'the examples that it learned';
   const right = readings.filter(({ error }) => error === 0).length;
   if (task === 'classes' && readings.length)
     return `${right} of ${whose} read right, ${percentText(metrics.accuracy)}; loss ${numberText(loss)}.`;

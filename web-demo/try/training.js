@@ -9,7 +9,7 @@ import { optionsFor, Refusal } from './model.js';
  * @typedef {import('./recipe.js').Recipe} Recipe
  * @typedef {{ place: number, truth: string, read: string, error: number }} Reading error: how far off, 0 where right
  * @typedef {{ loss: number, metrics: Record<string, number>, confusion?: number[][], readings: Reading[],
- *   isHeldOut: boolean }} Judgement
+ *   count: number, isHeldOut: boolean }} Judgement
  */
 
 const BATCH = 64;
@@ -68,7 +68,7 @@ export class Training {
       batchSize: BATCH,
     });
     const [output] = Object.values(await this.session.predict(inputs, { batchSize: BATCH }));
-    const known = { loss, isHeldOut: Boolean(heldOut), metrics: /** @type {any} */ (others) };
+    const known = { loss, count: places.length, isHeldOut: Boolean(heldOut), metrics: /** @type {any} */ (others) };
     if (!classes) return { ...known, readings: numbersRead(output, labels, places) };
     if (output.dims.length !== 2 || labels.dims.length > 1) return { ...known, readings: [] };
     const readings = await this.#classesRead(output, labels, places, classes);
@@ -117,7 +117,7 @@ function numbersRead(output, labels, places) {
 
 /** Refuses labels that the outputs cannot be. @param {Model} model @param {Recipe} recipe @param {Data} data */
 function checkLabels({ onnx }, { loss, trains }, { task, classes, learned: { labels } }) {
-  const width = onnx.outputs[0]?.dims.at(-1);
+  const width = onnx.outputs[0]?.dims.length === 2 ? onnx.outputs[0].dims[1] : undefined;
   if (loss === 'cross-entropy' && task === 'numbers')
     throw new Refusal('The target is a number, and cross-entropy wants classes: choose mean squared error.');
   if (loss !== 'cross-entropy' && loss !== 'bce-with-logits' && task === 'classes')

@@ -122,6 +122,12 @@ test('rows of another shape, and random numbers: the same as a program', async (
   await sameAsCode(square, data, { 'square.csv': text, 'square.onnx': dense(['N', 2, 2], 3) });
   const random = await read({ kind: 'random', files: [] }, await small());
   await sameAsCode(random.model, random.data, {});
+
+  const tokens = await readFile(path.join(root, 'tests/golden/data/transformer.onnx'));
+  const model = await modelOf('transformer.onnx', tokens);
+  const scored = await read({ kind: 'random', files: [] }, model);
+  assert.deepEqual(scored.data.learned.labels.dims, [205, 9]); // a label for each token
+  await sameAsCode(model, scored.data, { 'transformer.onnx': tokens });
 });
 
 test('a table that does not fit is refused in a sentence that says what to do', async () => {

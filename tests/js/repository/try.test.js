@@ -11,7 +11,7 @@ const { kindOf } = await import(`${PAGE}kinds.js`);
 const { readOnnx } = await import(`${PAGE}onnx-file.js`);
 const { propose, artifactOptions } = await import(`${PAGE}recipe.js`);
 const { reasonsOf } = await import(`${PAGE}show-model.js`);
-const { adviceFor, modelOf, openModel, Refusal, tryRecipe } = await import(`${PAGE}model.js`);
+const { adviceFor, modelOf, openModel, Refusal, trainingInputsOf, tryRecipe } = await import(`${PAGE}model.js`);
 const { shapesOf } = await import(`${PAGE}random.js`);
 const words = await import(`${PAGE}words.js`);
 
@@ -133,6 +133,14 @@ test('the recipe follows the labels, or the last activation where there are none
   assert.equal(lossOf({ outputs: outputs(1), lastActivation: '' }, two).loss, 'bce-with-logits');
   const recipe = propose({ outputs: outputs(9), lastActivation: '' }, 1000, pets).recipe;
   assert.deepEqual(artifactOptions(recipe, classes).head, { classes });
+});
+
+test('a model that has no gradient on the way trains with a new last layer', async () => {
+  const model = await modelOf('chain.onnx', chain('EyeLike'));
+  const { recipe } = propose(model.onnx, 28);
+  await assert.rejects(tryRecipe(model, recipe, ['0', '1']), { code: 'unsupported-op' });
+  assert.equal((await tryRecipe(model, { ...recipe, trains: 'head' }, ['0', '1'])).trains, 10);
+  assert.equal((await trainingInputsOf(model)).at(-1).labels.classes, 2);
 });
 
 test('a recipe is tried on random numbers of the shapes that the model takes', async () => {
