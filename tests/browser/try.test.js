@@ -138,6 +138,7 @@ test('a visit: models, wrong files, a table and pictures, trained and exported',
     assert.equal(await page.locator('#results table').first().locator('tbody tr').count(), 3);
     assert.match(await page.getAttribute('#play', 'href'), /^\.\.\/play\/#code=/);
     assert.match(await v.text('#code'), /readTable\('flowers\.csv', \{ target: 'kind'/);
+    for (const part of await page.locator('details').all()) await part.locator('summary').click();
     await v.openToEveryone('try');
 
     await page.fill('#epochs', '9999');

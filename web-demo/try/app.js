@@ -207,6 +207,7 @@ async function showCode() {
   state.readers ??= await (await fetch(new URL('npy.js', import.meta.url))).text();
   const isExample = Boolean(state.raw?.isExample && data.kind === 'table');
   $('#save-data').hidden = !isExample;
+  $('#code-note').hidden = !(state.raw?.isExample && data.kind === 'pictures');
   try {
     const recipe = chosenRecipe();
     $('#code').textContent = codeOf(model, recipe, data, state.readers);

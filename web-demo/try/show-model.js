@@ -89,10 +89,10 @@ function parametersOf(parameters) {
       parameter.name,
       shapeText(parameter.dims),
       readersText(parameter),
-      parameter.trainable ? 'trains' : 'stays',
+      parameter.trainable ? 'yes' : 'no',
     ]);
   const rest = parameters.length - rows.length;
-  const table = tableOf('Parameters of the model', ['Name', 'Shape', 'Read by', ''], rows);
+  const table = tableOf('Parameters of the model', ['Name', 'Shape', 'Read by', 'Trains'], rows);
   return [
     scrolling('Parameters', table),
     ...(rest > 0 ? [make('p', { className: 'caption' }, `and ${countText(rest)} more`)] : []),

@@ -22,7 +22,7 @@ const lossChart = new Chart($('#loss-chart'), {
     { key: 'own', name: 'loss' },
     { key: 'held', name: 'loss of what is held out' },
   ],
-  format: numberText,
+  format: (loss) => Number(loss.toPrecision(2)).toString(),
   bounds: (low, high) => [0, Math.max(high, low + 1e-6)],
 });
 const accuracyChart = new Chart($('#accuracy-chart'), {
