@@ -4,10 +4,12 @@ import { createHash } from 'node:crypto';
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { defineConfig } from 'vitepress';
+import { runnable } from './run.mjs';
 
 const source = fileURLToPath(new URL('pages/', import.meta.url));
 const demos = fileURLToPath(new URL('../../web-demo/', import.meta.url));
 
+const LEARN = { Learn: ['first-network', 'from-pytorch', 'from-keras', 'pictures', 'gestures', 'words', 'never-worse'] };
 /** Pages of the guides in groups. A page that no group names stands under "More". */
 const GUIDES = {
   Begin: ['start', 'faq', 'hosts', 'threads'],
@@ -74,7 +76,7 @@ function withPolicy(html) {
 
 /** A link to a page beside VitePress's own, where it is there. */
 const appLink = (text, app) => (existsSync(`${demos}${app}/index.html`) ? [{ text, link: `/${app}/`, target: '_self' }] : []);
-const learn = existsSync(`${source}learn`) ? menuOf('learn', {}).flatMap(({ items }) => items) : [];
+const learn = existsSync(`${source}learn`) ? menuOf('learn', LEARN).flatMap(({ items }) => items) : [];
 
 const base = process.env.SITE_BASE ?? '/';
 
@@ -88,7 +90,7 @@ export default defineConfig({
   head: [['link', { rel: 'icon', href: `${base}icon.svg` }]],
   ignoreDeadLinks: [/\/source\//, /^\/(demo|play|try)\//], // tools/site.mjs copies these files
   transformHtml: withPolicy,
-  markdown: { theme: { light: 'github-light-high-contrast', dark: 'github-dark' } },
+  markdown: { config: runnable, theme: { light: 'github-light-high-contrast', dark: 'github-dark' } },
   router: { prefetchLinks: false }, // the landing has better use for the network
   themeConfig: {
     search: { provider: 'local' },

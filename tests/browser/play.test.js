@@ -113,6 +113,17 @@ test('Chromium: what a visitor tries, links, and every layout', { timeout: PATIE
       [],
     );
 
+    const blocks = [
+      "import { Tensor } from 'trainlet';\nconst one = new Tensor('float32', [1], [1]);\nconsole.log('quiet');",
+      `import { Tensor } from 'trainlet';
+      const [dot] = await draw('a dot', 1, () => [[0.5, 0.5, 0]]);
+      console.log(one.dims, dot);`,
+    ];
+    const { text, heights, runs } = await visitor.page.evaluate(inFrame, blocks);
+    assert.match(text, /^Done in [\d.]+ s\.\s+a dot: 1 drawn\.\s+\[1\] \[\[0\.5, 0\.5, 0\]\]$/);
+    assert.equal(runs, 1);
+    assert.ok(heights.at(-1) > heights[0], `it grows: ${heights}`);
+
     await visitor.page.fill('textarea', 'console.log("mine");');
     await visitor.page.click('#link');
     const link = visitor.page.url();
@@ -135,6 +146,30 @@ class Player extends Visitor {
   async awake() {
     await this.page.waitForFunction(() => document.querySelector('textarea')?.value);
   }
+}
+
+/** Runs in the page. Two blocks in a frame, as a tutorial has them: what it says of the second, and its height. */
+async function inFrame(blocks) {
+  const frame = document.createElement('iframe');
+  const heard = [];
+  frame.src = 'frame.html';
+  frame.title = 'Run this code';
+  const until = async (isSo) => {
+    while (!isSo()) await new Promise((resolve) => setTimeout(resolve, 20));
+  };
+  addEventListener('message', ({ data }) => heard.push(data));
+  document.body.append(frame);
+  await until(() => heard.some(({ ready }) => ready));
+  frame.contentWindow.postMessage({ blocks });
+  const inside = frame.contentDocument;
+  await until(() => !inside.querySelector('#run').disabled);
+  inside.querySelector('#run').click();
+  await until(() => inside.querySelector('#output button'));
+  inside.querySelector('#output button').click(); // who cannot draw
+  await until(() => /Done|error/.test(inside.body.innerText));
+  await new Promise((resolve) => setTimeout(resolve, 100));
+  const heights = heard.map(({ height }) => height).filter(Boolean);
+  return { text: inside.querySelector('#output').innerText, heights, runs: heard.filter(({ runs }) => runs).length };
 }
 
 test('Firefox: the same', { timeout: PATIENCE_MS }, async () => {

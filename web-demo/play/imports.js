@@ -6,6 +6,7 @@ export const MODULES = {
   trainlet: 'js/index.js',
   'trainlet/layers': 'js/layers/index.js',
   'trainlet/models': 'models/index.js',
+  '@huggingface/tokenizers': 'node_modules/@huggingface/tokenizers/dist/tokenizers.min.mjs',
 };
 /** Between tokens: spaces and comments. */
 const GAP = String.raw`(?:\s|//.*|/\*[\s\S]*?\*/)`;
@@ -28,22 +29,19 @@ function declarations(code) {
 }
 
 /**
- * The module of some blocks, of which each may use what those before it declare.
- * @param {string[]} blocks
- * @param {URL | string} base the site's root
- * @returns {{ code: string, place: (line: number) => { block: number, line: number } | undefined }} `place` tells the
- * block (from 0) and its line (from 1) for a line of the code
+ * The import declarations of some blocks, each once, and the blocks with spaces in their place.
+ * @param {string[]} blocks @param {(name: string) => string} addressOf
  */
-export function moduleOf(blocks, base) {
-  /** Named imports by module, and declarations of other forms. @type {Map<string, Set<string>>} */
+function gather(blocks, addressOf) {
+  /** @type {Map<string, Set<string>>} */
   const named = new Map();
   const others = new Set();
-  const bodies = blocks.map((block, i) => {
+  const bodies = blocks.map((block) => {
     let body = block;
     for (const { text, names, name, end } of declarations(block)) {
-      const address = JSON.stringify(addressOf(name, base));
+      const address = addressOf(name);
       const list = /^\{([^{}]*)\}$/.exec(names)?.[1];
-      if (list === undefined) others.add(`import ${names && `${names} from `}${address};`);
+      if (list === undefined) others.add(`import ${names && `${names} from `}'${address}';`);
       else {
         const all = named.get(address) ?? new Set();
         for (const each of list.split(',')) if (each.trim()) all.add(each.trim().replace(/\s+/g, ' '));
@@ -51,12 +49,28 @@ export function moduleOf(blocks, base) {
       }
       body = body.slice(0, end - text.length) + text.replace(/[^\n]/g, ' ') + body.slice(end);
     }
-    return blocks.length > 1 ? `startBlock(${i});${body}` : body;
+    return body;
   });
-  const first = [
-    ...[...named].map(([address, all]) => `import { ${[...all].join(', ')} } from ${address};`),
-    ...others,
-  ];
+  const lists = [...named].map(([address, all]) => `import { ${[...all].join(', ')} } from '${address}';`);
+  return { imports: [...lists, ...others], bodies };
+}
+
+/** Blocks as one code of the playground. @param {string[]} blocks */
+export function codeOfBlocks(blocks) {
+  const { imports, bodies } = gather(blocks, (name) => name);
+  return [imports.sort().join('\n'), ...bodies.map((body) => body.trim())].filter(Boolean).join('\n\n');
+}
+
+/**
+ * The module of some blocks, of which each may use what those before it declare.
+ * @param {string[]} blocks
+ * @param {URL | string} base the site's root
+ * @returns {{ code: string, place: (line: number) => { block: number, line: number } | undefined }} `place` tells the
+ * block (from 0) and its line (from 1) for a line of the code
+ */
+export function moduleOf(blocks, base) {
+  const { imports, bodies } = gather(blocks, (name) => addressOf(name, base));
+  if (blocks.length > 1) bodies.forEach((body, i) => (bodies[i] = `startBlock(${i});${body}`));
   const starts = [];
   let line = 2;
   for (const body of bodies) {
@@ -64,7 +78,7 @@ export function moduleOf(blocks, base) {
     line += body.split('\n').length;
   }
   return {
-    code: [first.join(' '), ...bodies].join('\n'),
+    code: [imports.join(' '), ...bodies].join('\n'),
     place: (at) => {
       const block = starts.findLastIndex((start) => start <= at);
       return at < line && block >= 0 ? { block, line: at - starts[block] + 1 } : undefined;

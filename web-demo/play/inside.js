@@ -72,6 +72,25 @@ function download(name, content) {
   tell({ type: 'download', name: String(name), blob: new Blob([content]) });
 }
 
+/** @type {Map<number, (strokes: number[][][]) => void>} */
+const asked = new Map();
+
+/**
+ * Asks the visitor to draw; a stroke is a list of [x, y, milliseconds], x and y from 0 to 1.
+ * @param {string} name @param {number} count strokes
+ * @param {(i: number) => number[][]} [example] makes one for who cannot draw
+ * @returns {Promise<number[][][]>}
+ */
+function draw(name, count = 1, example = undefined) {
+  const id = asked.size;
+  const examples = example && Array.from({ length: count }, (_, i) => example(i));
+  tell({ type: 'draw', id, name: String(name), count, examples });
+  return new Promise((resolve) => {
+    asked.set(id, resolve);
+  });
+}
+addEventListener('message', ({ data }) => asked.get(data.answer)?.(data.strokes));
+
 /** The place in the visitor's code that an error comes from. @param {any} error @param {string} address */
 function lineOf(error, address) {
   const stack = String(error?.stack ?? '');
@@ -92,7 +111,7 @@ addEventListener(
   async ({ data: { code, base, files } }) => {
     const address = URL.createObjectURL(new Blob([code], { type: 'text/javascript' }));
     const startBlock = (block) => tell({ type: 'block', block });
-    Object.assign(globalThis, { plot, show, download, files, base, startBlock });
+    Object.assign(globalThis, { plot, show, draw, download, files, base, startBlock });
     addEventListener('error', (event) => {
       event.preventDefault();
       fail(event.error ?? event.message, event.filename === address ? event.lineno : lineOf(event.error, address));

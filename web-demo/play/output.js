@@ -1,6 +1,7 @@
 // Shows a run: its state in a sentence, charts of what it plots, its console with pictures, files that it offers.
 
 import { Chart } from '../demo/chart.js';
+import { makePad } from './pad.js';
 import { run } from './run.js';
 
 const POINTS_MOST = 600;
@@ -82,7 +83,7 @@ export class Output {
     } else if (event.type === 'ended') this.#say(`Done in ${(event.ms / 1000).toFixed(event.ms < 995 ? 2 : 1)} s.`);
     else if (event.type === 'stopped') this.#say('Stopped, with all that it had started.');
     else if (event.type === 'failed') this.#fail(event, count);
-    else if (this.#isShown) this.#show(event);
+    else if (this.#isShown || event.type === 'draw') this.#show(event);
   }
 
   #fail({ text, code, line, block }, count) {
@@ -95,6 +96,7 @@ export class Output {
     if (event.type === 'print') this.#print(event.level, event.text);
     if (event.type === 'plot') this.#plot(event.values);
     if (event.type === 'show') this.#picture(event);
+    if (event.type === 'draw') this.#line(makePad(event, event.answer));
     if (event.type === 'download') this.#offer(event);
   }
 

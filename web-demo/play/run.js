@@ -49,6 +49,8 @@ export function run(blocks, hear, files = []) {
           worker?.postMessage({ code, base: SITE.href, files });
         } else if (event.type === 'failed') fail(event);
         else if (event.type === 'ended') end(event);
+        else if (event.type === 'draw')
+          hear({ ...event, answer: (strokes) => worker?.postMessage({ answer: event.id, strokes }) });
         else hear(event);
       }
     };

@@ -3,6 +3,7 @@
 import DefaultTheme from 'vitepress/theme-without-fonts';
 import HeartPad from './HeartPad.vue';
 import MovingCards from './MovingCards.vue';
+import RunBlock from './RunBlock.vue';
 import './style.css';
 import './landing.css';
 
@@ -12,5 +13,6 @@ export default {
   enhanceApp({ app }) {
     app.component('HeartPad', HeartPad);
     app.component('MovingCards', MovingCards);
+    app.component('RunBlock', RunBlock);
   },
 };

@@ -21,7 +21,7 @@ test('imports at the top get the addresses of the site, lines stay, and nothing 
   const [first, ...lines] = code.split('\n');
   assert.equal(
     first,
-    `import { a, b as c } from "${SITE}js/index.js"; import * as l from "${SITE}js/layers/index.js";`,
+    `import { a, b as c } from '${SITE}js/index.js'; import * as l from '${SITE}js/layers/index.js';`,
   );
   assert.equal(lines.length, (top + body).split('\n').length);
   assert.ok(code.endsWith(body), code);
@@ -37,7 +37,7 @@ test('blocks become one module: what two import is imported once, and a line is 
     "import { Tensor, generate } from 'trainlet';\na = 1;\nb;",
   ];
   const { code, place } = moduleOf(blocks, SITE);
-  assert.match(code, /^import \{ Tensor, generate \} from "[^"]+";\nstartBlock\(0\);/);
+  assert.match(code, /^import \{ Tensor, generate \} from '[^']+';\nstartBlock\(0\);/);
   assert.deepEqual([place(3), place(6), place(7)], [{ block: 0, line: 2 }, { block: 1, line: 3 }, undefined]);
   assert.throws(() => moduleOf(["import x from 'left-pad';"], SITE), /'left-pad' cannot be imported here/);
 });
