@@ -12,6 +12,7 @@ const $ = (selector) => /** @type {any} */ (document.querySelector(selector));
 
 /** The page has #code, #code-dialog and in that #code-text. @param {URL} url of the module */
 export function prepareCode(url) {
+  $('#code-dialog .close').addEventListener('click', () => $('#code-dialog').close());
   $('#code').addEventListener('click', async () => {
     $('#code-dialog').showModal();
     if ($('#code-text').textContent) return;

@@ -11,13 +11,9 @@ import { startServer } from '../tools/serve-demo.js';
 const TO = fileURLToPath(new URL('../docs/demo.webp', import.meta.url));
 const [WIDTH, HEIGHT] = [1200, 860];
 
-/** Fills the album, trains, and has an example read. @param {import('playwright-core').Page} page */
+/** The page learns its examples on arrival, and reads one. @param {import('playwright-core').Page} page */
 async function useDemo(page) {
-  await page.waitForSelector('main:not([aria-busy])');
-  await page.click('#fill');
-  await page.click('#go:enabled');
   await page.waitForFunction(() => /^Learned/.test(document.querySelector('#pace')?.textContent ?? ''));
-  await page.click('#example');
   await page.waitForSelector('#shares li');
   await page.waitForTimeout(1000); // until nothing moves
 }

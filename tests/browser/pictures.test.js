@@ -1,4 +1,5 @@
-// The demo's page of pictures in headless Chromium: files and the camera, train, read, test, forget, reopen, export.
+// The demo's page of pictures in headless Chromium: examples on arrival, files and the camera, train, read, test,
+// forget, undo, reopen, export.
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { after, before, test } from 'node:test';
@@ -16,11 +17,11 @@ const ort = loadOrt();
 const EACH = 20;
 const CAMERA = ['--use-fake-device-for-media-stream', '--use-fake-ui-for-media-stream'];
 
-/** A visitor to this page: it is awake once its album is open. */
+/** A visitor to this page: it is awake once it has learned its examples, or what it kept. */
 class Viewer extends Visitor {
   async awake() {
     this.page.setDefaultTimeout(120_000); // on a machine that has much to do beside
-    await this.page.waitForSelector('main:not([aria-busy])');
+    await this.trained();
   }
   card(i) {
     return this.page.locator('.class').nth(i);
@@ -33,7 +34,10 @@ class Viewer extends Visitor {
     await this.trained();
   }
   async trained() {
-    await this.page.waitForFunction(() => /^Learned/.test(document.querySelector('#pace').textContent));
+    await this.page.waitForFunction(
+      () =>
+        /^Learned/.test(document.querySelector('#pace').textContent) && !document.querySelector('#lesson[aria-busy]'),
+    );
   }
   async show(file) {
     await this.page.setInputFiles('#try', file);
@@ -90,6 +94,7 @@ const filesOf = (which, count, from) =>
 
 /** Names the classes, gives them files, and waits until all are there. */
 async function teach(v, each) {
+  while ((await v.page.locator('.class').count()) < EXAMPLES.length) await v.page.click('#add-class');
   for (const [i, name] of EXAMPLES.entries()) {
     await v.card(i).locator('input[type=text]').fill(name);
     await v.card(i).locator('input[type=text]').press('Enter');
@@ -106,13 +111,16 @@ visit('files of three classes are learned, others of them are read, and what is 
   await teach(v, EACH);
   await v.trains();
   t.diagnostic(`${await v.text('#pace')} ${await v.text('#score')}`);
-  const [right, all] = /(\d+) of (\d+)/
-    .exec(await v.text('#score'))
-    .slice(1)
-    .map(Number);
+  const [all, before, right] = (await v.text('#score')).match(/\d+/g).map(Number);
   assert.equal(all, (EXAMPLES.length * EACH) / 5, 'every fifth is tested');
   assert.ok(right >= 0.75 * all, `${right} of ${all}`);
-  assert.equal(await v.page.locator('#misread figure').count(), all - right);
+  const wereRight = (await v.page.locator('#proofs li').allInnerTexts()).filter((text) =>
+    EXAMPLES.some((name) => text.includes(`before: ${name}\n${name} ✓`)),
+  );
+  assert.equal(await v.page.locator('#proofs .wrong').count(), all - right);
+  assert.equal(await v.page.locator('#proofs .right').count(), right);
+  assert.ok(before >= wereRight.length, `${before} right before it, ${wereRight.length} before and after`);
+  await v.page.click('#findings summary');
   const table = await v.page.locator('#confusion tbody td').allInnerTexts();
   assert.equal(
     table.reduce((sum, cell) => sum + Number(cell), 0),
@@ -143,28 +151,69 @@ visit('a label that is wrong is among the misread, and gone when it is forgotten
     .setInputFiles(await filesOf(1, 1, 500)); // the tenth, which is tested
   await v.page.waitForFunction(() => document.querySelectorAll('.thumbs button').length === 28);
   await v.trains();
-  const misread = `${EXAMPLES[0]}, read as ${EXAMPLES[1]}`;
-  assert.ok((await v.page.locator('#misread figcaption').allInnerTexts()).includes(misread));
+  const misread = () =>
+    v.page.$$eval(
+      '#proofs li',
+      (all) => all.filter(({ title, innerText }) => /cherries/.test(title) && /penguin ✗/.test(innerText)).length,
+    );
+  const learned = (count) =>
+    v.page.waitForFunction((n) => document.querySelector('#pace').textContent.startsWith(`Learned ${n}`), count);
+  assert.equal(await misread(), 1);
   await v.card(0).locator('.thumbs button').nth(9).click();
-  await v.page.waitForFunction((text) => !document.querySelector('#misread').textContent.includes(text), misread);
-  await v.page.waitForFunction(() => /^Learned 24/.test(document.querySelector('#pace').textContent));
+  await v.page.waitForFunction(() => document.querySelectorAll('#proofs .right, #proofs .wrong').length === 3);
+  assert.equal(await misread(), 0);
+  assert.equal(await v.pictures(), 27);
+  await v.page.click('#undo');
+  await v.page.waitForFunction(() => document.querySelectorAll('#proofs .right, #proofs .wrong').length === 4);
+  assert.equal(await misread(), 1);
+  await v.trained();
+  await v.card(0).locator('.thumbs button').nth(9).click();
+  await v.page.waitForFunction(() => document.querySelectorAll('#proofs .right, #proofs .wrong').length === 3);
+  await learned(24);
   assert.equal(await v.pictures(), 27);
   assert.equal(await v.page.evaluate(kept), 24, 'features of those that are learned');
   await v.card(0).locator('.thumbs button').nth(0).click();
-  await v.page.waitForFunction(() => /^Learned 23/.test(document.querySelector('#pace').textContent));
+  await learned(23);
   assert.equal(await v.page.evaluate(kept), 24, 'one is gone, and one that was tested is learned');
+
+  await v.trained();
+  await v.killWorkers();
+  await v.page.click('#example');
+  await v.page.click('#again');
+  await learned(23);
+  await v.trained();
+  assert.ok(await v.page.locator('#trouble').isHidden());
+  await v.page.reload();
+  await learned(23);
+  assert.equal(await v.pictures(), 26, 'what was added is kept');
+
+  await v.card(2).getByText('Remove').click();
+  await v.page.waitForFunction(() => document.querySelectorAll('.class').length === 2);
+  await v.page.click('#undo');
+  await v.page.waitForFunction(() => document.querySelectorAll('.thumbs button').length === 26);
+  assert.equal(await v.card(2).locator('input[type=text]').inputValue(), EXAMPLES[2]);
 });
 
-visit('examples are built in; a page that is opened again goes on; the file has the names', async (v) => {
-  await v.page.click('#fill');
-  await v.page.waitForFunction((n) => document.querySelectorAll('.thumbs button').length === n, 3 * EACH);
-  await v.trains();
-  await v.page.reload();
-  await v.awake();
-  await v.trained();
-  assert.equal(await v.pictures(), 3 * EACH);
-  await v.page.click('#example');
+visit('examples are learned on arrival, nothing is none of these, and the file has the names', async (v) => {
   await v.reads(EXAMPLES[0]);
+  assert.equal(await v.page.locator('#proofs .right').count(), 9);
+  assert.match(await v.text('#score'), /^Of 9 .* read 0 right before the lesson, and 9 after it/);
+  await v.page.locator('nav a').last().focus();
+  const { keyboard } = v.page;
+  for (const key of ['Tab', 'Tab']) await keyboard.press(key);
+  assert.equal(await v.page.evaluate(() => document.activeElement.id), 'example');
+  for (const name of [...EXAMPLES.slice(1), 'None of these']) {
+    await keyboard.press('Enter');
+    await v.reads(name);
+  }
+  assert.match(await v.text('#sure'), /below \d\d %/);
+  await v.page.click('#code');
+  await v.page.waitForSelector('#code-text .keyword');
+  assert.equal(
+    await v.text('#code-text'),
+    readFileSync(new URL('../../web-demo/pictures/lesson.js', import.meta.url), 'utf8'),
+  );
+  await v.page.click('#code-dialog .close');
   const [download] = await Promise.all([v.page.waitForEvent('download'), v.page.click('#export')]);
   const bytes = readFileSync(await download.path());
   const session = await InferenceSession.create(new Uint8Array(bytes), { worker: false });
@@ -181,8 +230,11 @@ visit('examples are built in; a page that is opened again goes on; the file has 
 });
 
 visit('the camera fills a class, and is read while it is on', async (v) => {
+  assert.equal(await v.page.locator('#shown canvas').count(), 1);
   await v.page.click('#camera');
   await v.page.waitForSelector('.class [aria-label^="Take"]');
+  assert.equal(await v.page.locator('#shown canvas').count(), 0, 'the old picture goes');
+  assert.match(await v.page.locator('#video').evaluate((video) => getComputedStyle(video).transform), /^matrix\(-1/);
   for (let i = 1; i <= 3; i++) {
     await v.card(0).getByText('Take').press('Enter');
     await v.page.waitForFunction((n) => document.querySelectorAll('.thumbs button').length === n, i);
@@ -213,12 +265,13 @@ visit(
   'open to everyone, nothing sticks out',
   async (v) => {
     await v.openToEveryone('pictures-first');
-    await v.page.click('#fill');
-    await v.page.waitForFunction((n) => document.querySelectorAll('.thumbs button').length === n, 3 * EACH);
+    await teach(v, 5);
     await v.trains();
-    await v.page.click('#example');
-    await v.reads(EXAMPLES[0]);
+    await v.page.click('#findings summary');
     await v.openToEveryone('pictures-learned');
+    await v.page.setViewportSize({ width: 740, height: 360 });
+    const [scene, camera] = await Promise.all(['.scene', '#camera'].map((part) => v.page.locator(part).boundingBox()));
+    assert.ok(scene.height >= 200 && camera.x >= scene.x + scene.width, 'the picture is beside what is pressed');
   },
   FIRST_LAYOUT,
 );

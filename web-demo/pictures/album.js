@@ -2,8 +2,8 @@
 
 import { FeatureStore, SampleStore } from '../../js/index.js';
 import { rememberedList, setRemembered } from '../remembered.js';
-import { EXAMPLES } from './examples.js';
-import { batchOf } from './picture.js';
+import { EXAMPLES, exampleOf } from './examples.js';
+import { batchOf, pictureOf } from './picture.js';
 
 /** @typedef {import('./picture.js').Picture} Picture */
 /** @typedef {{ id: string, picture: Picture, label: string }} Kept */
@@ -21,23 +21,33 @@ export class Album {
   classes = [];
   /** Oldest first. @type {Kept[]} */
   pictures = [];
-  /** @type {SampleStore} */
+  /** @type {SampleStore | undefined} */
   #store;
   /** @type {Promise<FeatureStore | undefined> | undefined} */
   #features;
 
-  /** @param {SampleStore} store */
+  /** @param {SampleStore} [store]  without it, nothing outlives the page */
   constructor(store) {
     this.#store = store;
   }
 
   static async open() {
-    const album = new Album(await SampleStore.open({ name: 'pictures' }));
-    album.classes = rememberedList(NAMES, isClass) ?? ['A', 'B', 'C'].map(classNamed);
-    for (const { id } of await album.#store.list()) {
-      const sample = await album.#store.get(id);
+    const store = await SampleStore.open({ name: 'pictures' }).catch(() => undefined); // a private window may forbid it
+    const album = new Album(store);
+    album.classes = rememberedList(NAMES, isClass) ?? ['A', 'B'].map(classNamed);
+    for (const { id } of (await store?.list()) ?? []) {
+      const sample = await store?.get(id);
       if (sample?.label) album.#take(id, sample.label, /** @type {Picture} */ (sample.inputs.picture));
     }
+    return album;
+  }
+
+  /** The built-in examples, which are not kept. @param {number} each pictures of each */
+  static async ofExamples(each) {
+    const album = new Album();
+    album.classes = EXAMPLES.map((name) => ({ id: name, name }));
+    for (const [which, name] of EXAMPLES.entries())
+      for (let i = 0; i < each; i++) await album.add(name, await pictureOf(await exampleOf(which, 1000 * which + i)));
     return album;
   }
 
@@ -52,13 +62,13 @@ export class Album {
 
   /** @param {string} label @param {Picture} picture */
   async add(label, picture) {
-    const id = await this.#store.add({ inputs: { picture }, label });
+    const id = (await this.#store?.add({ inputs: { picture }, label })) ?? crypto.randomUUID();
     this.#take(id, label, picture);
   }
 
   /** The backbone's features of the pictures; undefined where the browser keeps nothing. */
   get features() {
-    this.#features ??= FeatureStore.open({ name: 'pictures' }).catch(() => undefined);
+    if (this.#store) this.#features ??= FeatureStore.open({ name: 'pictures' }).catch(() => undefined);
     return this.#features;
   }
 
@@ -66,7 +76,7 @@ export class Album {
   async forget(id) {
     const gone = this.pictures.filter((kept) => kept.id === id).map(({ picture }) => picture);
     if (gone.length) await (await this.features)?.delete({ image: batchOf(gone) });
-    await this.#store.delete(id);
+    await this.#store?.delete(id);
     this.pictures = this.pictures.filter((kept) => kept.id !== id);
   }
 
@@ -97,15 +107,11 @@ export class Album {
     this.#saveNames();
   }
 
-  /** The classes of the built-in examples: the empty ones are taken for them first. @returns {Class[]} */
-  exampleClasses() {
-    const empty = this.classes.filter(({ id }) => !this.of(id).length);
-    const made = EXAMPLES.map((name) => {
-      const there = this.classes.find((c) => c.name === name) ?? empty.shift() ?? this.addClass(name);
-      this.rename(there.id, name);
-      return { id: there.id, name };
-    });
-    return made;
+  /** Undoes `removeClass`. @param {Class} c @param {number} at @param {Kept[]} pictures */
+  async restoreClass(c, at, pictures) {
+    this.classes.splice(at, 0, c);
+    this.#saveNames();
+    for (const { picture } of pictures) await this.add(c.id, picture);
   }
 
   #saveNames() {

@@ -1,5 +1,6 @@
 // The page of the pictures: what is pressed, and what is shown then.
 
+import { prepareCode } from '../code.js';
 import { keepForFlights } from '../offline.js';
 import { remembered, setRemembered } from '../remembered.js';
 import { Album } from './album.js';
@@ -8,12 +9,12 @@ import { showCards, takesDrops } from './cards.js';
 import { EXAMPLES, exampleOf } from './examples.js';
 import { Learner } from './learner.js';
 import { canvasOf, pictureOf } from './picture.js';
-import { showResults } from './results.js';
+import { showBefore, showResults } from './results.js';
 
 /** @import { Class, Kept } from './album.js' */
 /** @import { Picture } from './picture.js' */
 
-const EXAMPLES_EACH = 20;
+const EXAMPLES_EACH = 15;
 const LOOK_EVERY_MS = 200;
 /** That it was trained: then it is again, as soon as the page is opened. */
 const TRAINED = 'trainlet pictures: trained';
@@ -26,6 +27,8 @@ const progress = /** @type {HTMLProgressElement} */ ($('progress'));
 const album = await Album.open();
 const learner = new Learner();
 const camera = cameraOn(video);
+/** The last lesson's pictures: the examples on arrival, or the album. @type {'examples' | 'own' | undefined} */
+let taught;
 let busy = false;
 /** Set while a training runs: the pictures are others by now. */
 let stale = false;
@@ -41,7 +44,9 @@ const told =
     try {
       await act(...given);
     } catch (error) {
-      $('trouble-words').textContent = error instanceof Error ? error.message : String(error);
+      const { code, message = String(error) } = /** @type {any} */ (error);
+      $('trouble-words').textContent = message;
+      button('again').hidden = code !== 'worker-died' && learner.ready;
       $('trouble').hidden = false;
     }
   };
@@ -51,19 +56,17 @@ const told =
 function show() {
   showCards($('classes'), album, camera.on, {
     rename: told(rename),
-    remove: told(async (c) => {
-      await album.removeClass(c.id);
-      await changed();
-    }),
+    remove: told(removeClass),
     addFiles: told(addFiles),
-    take: told(async (c) => add(c, await pictureOf(video))),
+    take: told(take),
     forget: told(forget),
   });
   const enough = album.taught.length > 1;
   button('go').disabled = busy || !enough;
-  if (!enough) $('pace').textContent = 'Two classes with pictures are needed.';
-  else if (!busy && !learner.ready) $('pace').textContent = `${album.pictures.length} pictures to learn from.`;
+  if (busy || taught) return;
+  $('pace').textContent = enough ? `${album.pictures.length} pictures to learn from.` : NEEDED;
 }
+const NEEDED = 'Two classes with pictures are needed.';
 
 /** @param {Class} c @param {string} name */
 async function rename(c, name) {
@@ -81,45 +84,54 @@ async function addFiles(c, files) {
   show();
 }
 
-/** @param {Class} c @param {Picture} picture */
-async function add(c, picture) {
-  await album.add(c.id, picture);
+/** @param {Class} c */
+async function take(c) {
+  if (!camera.on) return void (await toggleCamera());
+  await album.add(c.id, await pictureOf(video));
   show();
 }
 
 /** Forgets a picture, and what was learned from it. @param {Kept} kept */
 async function forget(kept) {
   await album.forget(kept.id);
+  offerUndo('A picture is forgotten.', () => album.add(kept.label, kept.picture));
   await changed();
 }
 
-/** The classes have changed: learns anew, or forgets what it learned. */
+/** @param {Class} c */
+async function removeClass(c) {
+  const [at, pictures] = [album.classes.indexOf(c), album.of(c.id)];
+  await album.removeClass(c.id);
+  offerUndo(`The class ${c.name} is removed.`, () => album.restoreClass(c, at, pictures));
+  await changed();
+}
+
+/** @param {string} words @param {() => Promise<void>} act */
+function offerUndo(words, act) {
+  $('undo-words').textContent = words;
+  button('undo').hidden = false;
+  button('undo').onclick = told(async () => {
+    closeUndo();
+    await act();
+    await changed();
+  });
+}
+
+function closeUndo() {
+  $('undo-words').textContent = '';
+  button('undo').hidden = true;
+}
+
+/** The classes have changed: learns anew, or the examples again where too little is left. */
 async function changed() {
   show();
   if (busy) stale = true;
-  else if (learner.ready && album.taught.length > 1) await train();
-  else if (learner.ready) await forgetLessons();
-}
-
-async function forgetLessons() {
-  setRemembered(TRAINED);
-  await learner.forgetAll();
-  $('findings').hidden = true;
-  $('answer').textContent = 'Nothing learned yet';
-  $('shares').replaceChildren();
-  button('export').disabled = true;
-}
-
-async function fill() {
-  const classes = album.exampleClasses();
-  for (let i = 0; i < EXAMPLES_EACH; i++)
-    for (const [which, { id }] of classes.entries())
-      await album.add(id, await pictureOf(await exampleOf(which, 1000 * which + i)));
-  show();
+  else if (taught === 'own') await train();
 }
 
 // ── learning ──
 
+/** The album, or the examples where it has too little. */
 async function train() {
   busy = true;
   show();
@@ -127,8 +139,11 @@ async function train() {
   try {
     do {
       stale = false;
-      await lesson();
-    } while (stale && album.taught.length > 1);
+      const isOwn = album.taught.length > 1;
+      await lesson(isOwn ? album : await examples());
+      taught = isOwn ? 'own' : 'examples';
+      setRemembered(TRAINED, isOwn ? 'yes' : undefined);
+    } while (stale && taught === 'own');
   } finally {
     busy = false;
     $('lesson').removeAttribute('aria-busy');
@@ -136,18 +151,35 @@ async function train() {
   }
 }
 
-async function lesson() {
+/** @type {Promise<Album> | undefined} */
+let madeExamples;
+const examples = () => (madeExamples ??= Album.ofExamples(EXAMPLES_EACH));
+
+/** @param {Album} from */
+async function lesson(from) {
   $('pace').textContent = 'Learning …';
-  const found = await learner.learn(album, (share) => {
-    progress.value = share;
+  const found = await learner.learn(from, {
+    shows: showBefore,
+    progress: (share) => {
+      progress.value = share;
+    },
   });
-  $('pace').textContent = `Learned ${found.learned} pictures in ${(found.ms / 1000).toFixed(1)} s.`;
-  showResults($('findings'), found, learner.classes);
+  const which = from === album ? 'pictures' : 'pictures of examples';
+  $('pace').textContent = `Learned ${found.learned} ${which} in ${(found.ms / 1000).toFixed(1)} s.`;
+  showResults(found, learner.classes);
+  $('sure').textContent = surenessOf(learner.threshold);
   button('export').disabled = false;
-  setRemembered(TRAINED, 'yes');
-  if (!camera.on) $('answer').textContent = 'Show it a picture';
   if (shown) await read(shown);
+  else if (!camera.on) $('answer').textContent = 'Show it a picture';
 }
+
+/** The threshold in words, with its reason. @param {number | undefined} threshold */
+const surenessOf = (threshold) =>
+  threshold === undefined
+    ? 'With five pictures of a class it can tell what is none of these.'
+    : `“${UNKNOWN}” is what it reads below ${Math.round(100 * threshold)} %: of the pictures that it did not learn ` +
+      'from, 19 of 20 that are read rightly lie above.';
+const UNKNOWN = 'None of these';
 
 async function exportModel() {
   const bytes = await learner.export();
@@ -166,6 +198,7 @@ let shown;
 
 /** @param {Picture} picture */
 async function look(picture) {
+  if (camera.on) await toggleCamera();
   shown = picture;
   $('shown').replaceChildren(canvasOf(picture));
   $('shown').setAttribute('aria-label', 'The picture that is read');
@@ -176,8 +209,10 @@ async function look(picture) {
 /** @param {Picture} picture */
 async function read(picture) {
   if (!learner.ready) return;
-  const guesses = await learner.guess(picture);
-  if (!camera.on || $('answer').textContent !== guesses[0].name) $('answer').textContent = guesses[0].name;
+  const { name, guesses } = await learner.guess(picture);
+  const answer = name || UNKNOWN;
+  if (!camera.on || $('answer').textContent !== answer) $('answer').textContent = answer;
+  $('answer').classList.toggle('unsure', !name);
   $('shares').replaceChildren(...guesses.map(barOf));
 }
 
@@ -196,7 +231,12 @@ async function toggleCamera() {
   if (camera.on) camera.stop();
   else await camera.start();
   video.hidden = !camera.on;
-  $('drop-hint').hidden = camera.on || shown !== undefined;
+  shown = undefined; // the still goes
+  $('shown').replaceChildren();
+  $('shown').setAttribute('aria-label', 'No picture yet');
+  $('shares').replaceChildren();
+  if (!camera.on) $('answer').textContent = 'Show it a picture';
+  $('drop-hint').hidden = camera.on;
   button('camera').textContent = camera.on ? 'Stop the camera' : 'Use the camera';
   show();
   if (camera.on) watch();
@@ -210,10 +250,13 @@ async function watch() {
   }
 }
 
+/** The next example; after the last of a round a picture of nothing. */
+const nextPicture = async () =>
+  pictureOf(await exampleOf(nextExample % (EXAMPLES.length + 1), 500_000 + nextExample++));
+
 // ── what is pressed ──
 
 button('go').addEventListener('click', told(train));
-button('fill').addEventListener('click', told(fill));
 button('export').addEventListener('click', told(exportModel));
 button('camera').addEventListener('click', told(toggleCamera));
 button('add-class').addEventListener('click', () => {
@@ -225,7 +268,7 @@ button('add-class').addEventListener('click', () => {
 });
 button('example').addEventListener(
   'click',
-  told(async () => look(await pictureOf(await exampleOf(nextExample % EXAMPLES.length, 500_000 + nextExample++)))),
+  told(async () => look(await nextPicture())),
 );
 $('try').addEventListener(
   'change',
@@ -244,7 +287,26 @@ $('trouble-close').addEventListener('click', () => {
   $('trouble').hidden = true;
 });
 
+/** After an engine's death: what was learned is learned again, from the pictures that are kept. */
+async function tryAgain() {
+  $('trouble').hidden = true;
+  await learner.forgetAll();
+  await train();
+}
+button('again').addEventListener('click', told(tryAgain));
+prepareCode(new URL('lesson.js', import.meta.url));
+
 show();
 document.querySelector('main')?.removeAttribute('aria-busy');
-if (remembered(TRAINED) && album.taught.length > 1) await told(train)();
+// On arrival it learns: the album where it was trained before, else the examples.
+await told(async () => {
+  if (!remembered(TRAINED)) await greet();
+  await train();
+})();
 keepForFlights().catch(() => {}); // without it, the page works as long as there is a network
+
+/** An example is there to be read as soon as it has learned. */
+async function greet() {
+  $('answer').textContent = 'It learns …';
+  await look(await nextPicture());
+}

@@ -12,6 +12,8 @@ export function cameraOn(video) {
       stream = await navigator.mediaDevices.getUserMedia({
         video: { width: 640, height: 480, facingMode: 'environment' },
       });
+      const [track] = stream.getVideoTracks();
+      video.classList.toggle('mirrored', track.getSettings().facingMode !== 'environment'); // like a mirror
       video.srcObject = stream;
       await video.play();
     },

@@ -8,7 +8,7 @@ import { canvasOf } from './picture.js';
  * @property {(c: Class, name: string) => void} rename
  * @property {(c: Class) => void} remove
  * @property {(c: Class, files: Iterable<File>) => void} addFiles
- * @property {(c: Class) => void} take a picture from the camera
+ * @property {(c: Class) => void} take a picture from the camera, which it turns on first
  * @property {(kept: Kept) => void} forget
  */
 
@@ -38,8 +38,7 @@ function cardOf(c, pictures, tested, { camera, removable }, wishes) {
   const card = made('section', 'class', { 'aria-label': `Class ${c.name}` });
   card.dataset.class = c.id;
   const head = made('div', 'class-head');
-  head.append(nameOf(c, wishes), filesOf(c, wishes));
-  if (camera) head.append(takeOf(c, wishes));
+  head.append(nameOf(c, wishes), takeOf(c, camera, wishes), filesOf(c, wishes));
   if (removable) head.append(buttonOf('Remove', `Remove class ${c.name}`, () => wishes.remove(c), `remove ${c.id}`));
   const thumbs = made('div', 'thumbs');
   thumbs.append(...pictures.map((kept, i) => thumbOf(c, kept, i, tested.has(kept), wishes)));
@@ -84,8 +83,12 @@ function filesOf(c, wishes) {
   return label;
 }
 
-/** Takes one picture, and goes on while it is held. @param {Class} c @param {Wishes} wishes */
-function takeOf(c, wishes) {
+/**
+ * Takes one picture, and goes on while it is held; turns the camera on where it is not.
+ * @param {Class} c @param {boolean} camera @param {Wishes} wishes
+ */
+function takeOf(c, camera, wishes) {
+  if (!camera) return buttonOf('Camera', `Camera for ${c.name}`, () => wishes.take(c), `take ${c.id}`);
   const button = buttonOf('Take', `Take pictures for ${c.name}`, () => {}, `take ${c.id}`);
   /** @type {ReturnType<typeof setInterval> | undefined} */
   let held;

@@ -3,6 +3,8 @@
 import { randomFrom, SIDE, viewOf } from './views.js';
 
 export const EXAMPLES = ['cherries', 'penguin', 'wrench'];
+/** Opaque nowhere: its views are backgrounds with nothing on them. */
+const NOTHING = { kind: 'emoji', pixels: new Uint8ClampedArray(4 * SIDE * SIDE) };
 
 /** @type {Promise<{ kind: string, pixels: Uint8ClampedArray }[]> | undefined} */
 let glyphs;
@@ -16,9 +18,12 @@ async function load() {
   return EXAMPLES.map((_, i) => ({ kind: 'emoji', pixels: context.getImageData(0, i * SIDE, SIDE, SIDE).data }));
 }
 
-/** A picture of one of them; the same seed gives the same. @param {number} which @param {number} seed */
+/**
+ * A picture of one of them, or behind the last of none; the same seed gives the same.
+ * @param {number} which @param {number} seed
+ */
 export async function exampleOf(which, seed) {
   glyphs ??= load();
   const all = await glyphs;
-  return new ImageData(viewOf(all[which], randomFrom(seed), []), SIDE, SIDE);
+  return new ImageData(viewOf(all[which] ?? NOTHING, randomFrom(seed), []), SIDE, SIDE);
 }

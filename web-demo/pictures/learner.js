@@ -1,13 +1,13 @@
 // Learns the album with fineTune on the backbone, and reads pictures.
 
-import { fineTune } from '../../js/index.js';
-import { pictures } from '../../models/index.js';
+import { learn, read } from './lesson.js';
 import { batchOf } from './picture.js';
 
 /** @import { Album, Kept } from './album.js' */
 /** @import { Picture } from './picture.js' */
 /** @typedef {{ name: string, share: number }} Guess */
-/** @typedef {{ kept: Kept, truth: string, read: string }} Test */
+/** @typedef {{ name: string, guesses: Guess[] }} Reading `name` is '' where it is not sure; the likeliest first */
+/** @typedef {{ kept: Kept, truth: string, before: string, read: string }} Test */
 /** @typedef {{ ms: number, learned: number, tests: Test[] }} Lesson */
 
 const BATCH = 32;
@@ -15,6 +15,8 @@ const BATCH = 32;
 export class Learner {
   /** @type {import('../../js/types.js').TrainingSession | undefined} */
   #session;
+  /** A class less probable is not named; none where no picture was held out. @type {number | undefined} */
+  threshold;
   /** @type {string[]} names of the classes that the session knows, by their order */
   classes = [];
 
@@ -24,56 +26,56 @@ export class Learner {
 
   /**
    * From the backbone each time, so nothing is left of a picture that is in the album no more; of those that were
-   * learned before, it need not be run again.
-   * @param {Album} album @param {(progress: number) => void} onProgress from 0 to 1 @returns {Promise<Lesson>}
+   * learned before, it need not be run again. `shows` gets what is tested, as the
+   * network before this lesson reads it; the first knows no classes.
+   * @param {Album} album @param {{ progress: (share: number) => void, shows: (tests: Test[]) => void }} on
+   * @returns {Promise<Lesson>}
    */
-  async learn(album, onProgress) {
+  async learn(album, on) {
     const { learned, tested } = album.split();
-    const classes = album.taught;
-    const indexOf = (/** @type {Kept} */ { label }) => classes.findIndex(({ id }) => id === label);
-    const begun = performance.now();
-    const data = { inputs: { image: batchOf(learned.map(({ picture }) => picture)) }, labels: learned.map(indexOf) };
+    const classes = album.taught.map(({ name }) => name);
+    const indexOf = (/** @type {Kept} */ { label }) => album.taught.findIndex(({ id }) => id === label);
+    const labels = learned.map(indexOf);
+    const tests = tested.map((kept) => ({ kept, truth: classes[indexOf(kept)], before: '?', read: '' }));
+    if (this.#session) await this.#test(this.#session, tests, 'before', this.threshold);
+    on.shows(tests);
     const store = await album.features;
-    const { session } = await fineTune(pictures, data, {
-      classes: classes.map(({ name }) => name),
-      head: { at: 'features' },
+    const begun = performance.now();
+    const { session, threshold } = await learn(batchOf(learned.map(({ picture }) => picture)), labels, {
+      classes,
       cacheFeatures: store ? { store } : true,
-      onProgress: ({ progress }) => onProgress(progress),
+      onProgress: (/** @type {{ progress: number }} */ { progress }) => on.progress(progress),
     });
     const ms = performance.now() - begun;
-    const before = this.#session;
+    await this.forgetAll();
     this.#session = session;
-    this.classes = classes.map(({ name }) => name);
-    await before?.release();
-    return { ms, learned: learned.length, tests: await this.#test(tested, indexOf) };
+    this.classes = classes;
+    this.threshold = threshold;
+    await this.#test(session, tests, 'read');
+    return { ms, learned: learned.length, tests };
   }
 
-  /** @param {Kept[]} tested @param {(kept: Kept) => number} indexOf @returns {Promise<Test[]>} */
-  async #test(tested, indexOf) {
-    const tests = [];
-    for (let i = 0; i < tested.length; i += BATCH) {
-      const part = tested.slice(i, i + BATCH);
-      const rows = await this.#shares(part.map(({ picture }) => picture));
-      part.forEach((kept, row) => {
-        const read = this.classes[rows[row].indexOf(Math.max(...rows[row]))];
-        tests.push({ kept, truth: this.classes[indexOf(kept)], read });
+  /**
+   * Notes the class that is read in each.
+   * @param {import('../../js/types.js').TrainingSession} session @param {Test[]} tests @param {'before' | 'read'} as
+   * @param {number} [threshold] below which it is none; without, the likeliest counts, sure or not
+   */
+  async #test(session, tests, as, threshold) {
+    for (let i = 0; i < tests.length; i += BATCH) {
+      const part = tests.slice(i, i + BATCH);
+      const { names } = await read(session, batchOf(part.map(({ kept }) => kept.picture)), threshold);
+      part.forEach((test, row) => {
+        test[as] = names[row] || 'none';
       });
     }
-    return tests;
   }
 
-  /** Probabilities of the classes for each picture. @param {Picture[]} pictures */
-  async #shares(pictures) {
-    if (!this.#session) throw new Error('nothing was learned yet');
-    const { scores } = await this.#session.predict({ image: batchOf(pictures) });
-    const [data, count] = [/** @type {Float32Array} */ (scores.data), this.classes.length];
-    return pictures.map((_, i) => softmax([...data.subarray(i * count, (i + 1) * count)]));
-  }
-
-  /** The likeliest first. @param {Picture} picture @returns {Promise<Guess[]>} */
+  /** @param {Picture} picture @returns {Promise<Reading>} */
   async guess(picture) {
-    const [shares] = await this.#shares([picture]);
-    return shares.map((share, i) => ({ name: this.classes[i], share })).sort((a, b) => b.share - a.share);
+    if (!this.#session) throw new Error('nothing was learned yet');
+    const { names, shares } = await read(this.#session, batchOf([picture]), this.threshold);
+    const guesses = this.classes.map((name, i) => ({ name, share: shares[i] }));
+    return { name: names[0], guesses: guesses.sort((a, b) => b.share - a.share) };
   }
 
   /** An ONNX file with the names of its classes. */
@@ -82,15 +84,7 @@ export class Learner {
   }
 
   async forgetAll() {
-    await this.#session?.release();
+    await this.#session?.release().catch(() => {}); // a dead engine's rejects
     this.#session = undefined;
   }
-}
-
-/** @param {number[]} scores */
-function softmax(scores) {
-  const most = Math.max(...scores);
-  const powers = scores.map((score) => Math.exp(score - most));
-  const sum = powers.reduce((a, b) => a + b, 0);
-  return powers.map((power) => power / sum);
 }

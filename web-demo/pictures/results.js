@@ -1,19 +1,30 @@
-// Results of the test: how many are right, which class was read as which, and the pictures that were misread.
+// Results of the test: each picture with its reading before the lesson and after it, and which class was read as which.
 
 import { canvasOf } from './picture.js';
 
 /** @import { Lesson, Test } from './learner.js' */
 
-/** @param {HTMLElement} place @param {Lesson} lesson @param {string[]} classes */
-export function showResults(place, { tests }, classes) {
-  const part = (/** @type {string} */ id) => /** @type {HTMLElement} */ (place.querySelector(id));
-  place.hidden = false;
-  const right = tests.filter(({ truth, read }) => truth === read).length;
-  part('#score').textContent = tests.length
-    ? `${right} of ${tests.length} read right, ${Math.round((100 * right) / tests.length)} %.`
-    : 'None yet: of five pictures of a class, one is kept for the test.';
-  part('#confusion').replaceChildren(...(tests.length ? tableOf(tests, classes) : []));
-  part('#misread').replaceChildren(...tests.filter(({ truth, read }) => truth !== read).map(figureOf));
+const $ = (/** @type {string} */ id) => /** @type {HTMLElement} */ (document.getElementById(id));
+
+/** The pictures of the test, as they are read before the lesson. @param {Test[]} tests */
+export function showBefore(tests) {
+  $('score').textContent = tests.length
+    ? 'Pictures that it will not learn from, as it reads them before the lesson.'
+    : 'None yet: of five pictures of a class, one is kept to test with.';
+  $('proofs').replaceChildren(...tests.map(proofOf));
+  $('findings').hidden = true;
+}
+
+/** @param {Lesson} lesson @param {string[]} classes */
+export function showResults({ tests }, classes) {
+  if (!tests.length) return showBefore(tests);
+  const right = (/** @type {'before' | 'read'} */ when) => tests.filter((test) => test.truth === test[when]).length;
+  $('score').textContent =
+    `Of ${tests.length} pictures that it did not learn from it read ${right('before')} right before the lesson, ` +
+    `and ${right('read')} after it.`;
+  $('proofs').replaceChildren(...tests.map(proofOf));
+  $('findings').hidden = false;
+  $('confusion').replaceChildren(...tableOf(tests, classes));
 }
 
 /** @param {Test[]} tests @param {string[]} classes */
@@ -63,8 +74,14 @@ function rowOf(cells) {
 }
 
 /** @param {Test} test */
-function figureOf({ kept, truth, read }) {
-  const figure = document.createElement('figure');
-  figure.append(canvasOf(kept.picture), cell('figcaption', `${truth}, read as ${read}`));
-  return figure;
+function proofOf({ kept, truth, before, read }) {
+  const item = document.createElement('li');
+  item.title = `It is ${truth}.`;
+  const was = cell('span', `before: ${before}`);
+  item.append(canvasOf(kept.picture), was);
+  if (!read) return item;
+  const is = cell('span', `${read} ${read === truth ? '✓' : '✗'}`);
+  is.className = read === truth ? 'right' : 'wrong';
+  item.append(is);
+  return item;
 }

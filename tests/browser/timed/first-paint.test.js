@@ -1,5 +1,5 @@
-// The demo's page of digits in headless Chromium: soon painted, few bytes until it reads the first digit, and soon
-// taught a heart.
+// The demo in headless Chromium: its page of digits is soon painted, reads a digit after few bytes, and is soon taught
+// a heart; its page of pictures soon reads an example.
 import assert from 'node:assert/strict';
 import { subscribe, unsubscribe } from 'node:diagnostics_channel';
 import { after, before, test } from 'node:test';
@@ -58,5 +58,18 @@ test('painted within a second, few bytes until the first reading, a heart learne
   } finally {
     unsubscribe('http.server.request.start', note);
     await v.leave();
+  }
+});
+
+test('the page of pictures has learned its examples soon after arrival', async (t) => {
+  const page = await browser.newPage({ serviceWorkers: 'block' });
+  try {
+    await page.goto(new URL('pictures/', server.url).href);
+    await page.waitForFunction(() => document.querySelector('#answer').textContent === 'cherries');
+    const learned = await page.evaluate(() => performance.now());
+    t.diagnostic(`the first example is read ${learned.toFixed(0)} ms after arrival`);
+    assert.ok(learned < GREETED_MS, `${learned} ms`);
+  } finally {
+    await page.close();
   }
 });
