@@ -9,6 +9,7 @@ import { ARTIFACTS_OPTIONS, ARTIFACTS_USAGE, artifacts, makeArtifacts } from './
 import { bench, randomFeeds } from './bench.js';
 import { describeCheckpoint } from './checkpoint.js';
 import { DATA, readingOf } from './data-options.js';
+import { DEMO_OPTIONS, DEMO_USAGE, runDemo } from './demo.js';
 import { EXTEND_OPTIONS, EXTEND_USAGE, runExtend } from './extend.js';
 import { checkPlaces, checkpointIn, neededTraining, trainingAt, writeWhole } from './files.js';
 import { FINE_TUNE_OPTIONS, FINE_TUNE_USAGE, runFineTune } from './fine-tune.js';
@@ -37,11 +38,12 @@ import { TRAIN_OPTIONS, trainOptionsIn } from './train-options.js';
 /**
  * @typedef {object} Command
  * @property {string} about
- * @property {string} takes
+ * @property {string} [takes] nothing, where it is absent
  * @property {string} usage the head of its help: how it is called, and what it does
  * @property {OptionTable} options
  * @property {(place: string, values: Values) => Promise<void>} [run] of one place
  * @property {(places: string[], values: Values) => Promise<void>} [runAll] of one or more
+ * @property {(values: Values) => Promise<void>} [runAlone] of none
  */
 
 /** @type {Record<string, Command>} */
@@ -201,6 +203,12 @@ model.`,
     usage: SHRINK_USAGE,
     options: SHRINK_OPTIONS,
     runAll: runShrink,
+  },
+  demo: {
+    about: 'two pages to try it with: your handwriting, your pictures',
+    usage: DEMO_USAGE,
+    options: DEMO_OPTIONS,
+    runAlone: runDemo,
   },
 };
 

@@ -35,6 +35,9 @@ async function runCommand(name, args) {
   const options = { ...command.options, help: flag('prints this', { short: 'h' }) };
   const { values, positionals } = readOptions(args, options);
   if (values.help) return void process.stdout.write(`${await helpOf(command.usage, options)}\n`);
+  if (command.runAlone && positionals.length)
+    throw new UsageError(`${name} takes options alone, not '${positionals[0]}'`);
+  if (command.runAlone) return await command.runAlone(values);
   if (command.runAll && positionals.length) return await command.runAll(positionals, values);
   if (command.runAll) throw new UsageError(`${name} takes one ${command.takes} or more`);
   if (positionals.length !== 1) throw new UsageError(`${name} takes one ${command.takes}, not ${positionals.length}`);

@@ -1,7 +1,8 @@
 /** The package as npm ships it, in a stranger's folder: its files, its command line, and its types' entry. */
 
 import assert from 'node:assert/strict';
-import { execFile } from 'node:child_process';
+import { execFile, spawn } from 'node:child_process';
+import { once } from 'node:events';
 import { existsSync, readFileSync } from 'node:fs';
 import { copyFile, readdir, writeFile } from 'node:fs/promises';
 import path from 'node:path';
@@ -30,6 +31,7 @@ test('it has dist/, types, models, the pages for users, and nothing that reads t
   const files = await readdir(installed, { recursive: true });
   const expected = [
     /^(dist|models)\b|^js(\/types\b.*)?$/,
+    /^web-demo(\/(pictures(\/[\w-]+\.(js|css|html|png))?|[\w-]+\.(js|css|html|svg|png|bin|compact|webmanifest)))?$/,
     /^docs$|^docs\/(demo\.webp|guides\b.*|measured(\/(benchmarks|hosts|models|operators)\.md)?)$/,
     /^examples(\/hosts\b.*)?$/,
     /^schema(\/(VERSIONS\.md|checkpoint\.proto))?$/,
@@ -56,8 +58,8 @@ test('every path of package.json is there, and a map beside each script that is 
       assert.ok(existsSync(path.join(installed, `dist/${file}.map`)), file);
 });
 
-/** The most that all but the wasm files may take of a download; sizes.test.js weighs these. */
-const REST_MOST = 2.4e6;
+/** The most that all but the wasm files may take of a download, 0.6 MB of it the demo; sizes.test.js weighs those. */
+const REST_MOST = 3e6;
 
 test('the tarball is no larger than it was meant to be', async (t) => {
   const files = await readdir(installed, { recursive: true, withFileTypes: true });
@@ -66,6 +68,25 @@ test('the tarball is no larger than it was meant to be', async (t) => {
   const sum = parts.reduce((a, b) => a + b, 0);
   t.diagnostic(`the tarball has ${stranger.bytes} bytes, without the wasm files ${sum}`);
   assert.ok(sum > 1e6 && sum <= REST_MOST, `${sum} bytes without the wasm files; at most ${REST_MOST}`);
+});
+
+test('trainlet demo serves its pages with the package that they import', async () => {
+  const server = spawn(process.execPath, ['dist/cli.js', 'demo', '--port', '0'], { cwd: installed });
+  try {
+    const [said] = await once(server.stdout, 'data');
+    const [url] = /http:\/\/localhost:\d+\//.exec(String(said)) ?? [];
+    const wanted = ['', 'app.js', 'lesson.js', 'digits.compact', 'replay.bin', 'pictures/', 'pictures/examples.png'];
+    for (const file of [...wanted, 'js/index.js', 'js/worker.js', 'js/trainlet.wasm', 'models/pictures.onnx']) {
+      const answer = await fetch(new URL(file, url), { method: 'HEAD' });
+      assert.deepEqual([answer.status, Number(answer.headers.get('content-length')) > 500], [200, true], file);
+      assert.equal(answer.headers.get('cross-origin-opener-policy'), 'same-origin');
+    }
+    assert.match(await (await fetch(new URL('writer/', url))).text(), /not in the package/);
+    for (const outside of ['package.json', 'js/..%2fpackage.json', '%2e%2e%2fpackage.json'])
+      assert.equal((await fetch(new URL(outside, url))).status, 404, outside);
+  } finally {
+    server.kill();
+  }
 });
 
 test('no relative link of a page in it is dead', async () => {
