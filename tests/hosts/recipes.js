@@ -3,7 +3,7 @@
 /**
  * @typedef {object} Host
  * @property {string} [version] the package of npm whose version is told
- * @property {string | false} [example] the folder of examples/hosts (its name), or none but these packages and files
+ * @property {string | false} [example] the folder, seen from examples/hosts (its name), or none but these packages and files
  * @property {string[]} [packages] more of them
  * @property {Record<string, string>} [files] by name: a file of this folder
  * @property {string} [html] a page with that script is written here
@@ -98,6 +98,7 @@ export const HOSTS = {
   node: { program: 'npm start' },
   bun: { version: 'bun', packages: ['bun'], program: 'npx bun main.ts' },
   deno: { version: 'deno', packages: ['deno'], program: 'npx deno run --check --allow-read main.ts' },
+  transformers: { example: '../with/transformers', version: '@huggingface/transformers', program: 'npm start' },
   'vitest-jsdom': {
     version: 'vitest',
     example: false,

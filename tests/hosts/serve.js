@@ -6,7 +6,7 @@ import path from 'node:path';
 
 /** @typedef {{ url: string, stop: () => void }} Server */
 
-const PATIENCE_MS = 60_000;
+const PATIENCE_MS = 180_000;
 /** @type {Record<string, string>} */
 const TYPES = {
   '.css': 'text/css',

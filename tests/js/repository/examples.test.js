@@ -7,8 +7,18 @@ import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { before, test } from 'node:test';
 import { buildDist } from '../../../tools/dist.mjs';
+import { loadNewestOrt } from '../../support/ort.js';
 
 const wanted = JSON.parse(readFileSync(new URL('../../golden/data/examples.json', import.meta.url), 'utf8'));
+
+/** Numbers of 0 … 1 that are the same in each run. @param {number} seed */
+function randomNumbers(seed) {
+  let state = seed;
+  return () => {
+    state = (Math.imul(1664525, state) + 1013904223) >>> 0;
+    return state / 2 ** 32;
+  };
+}
 
 before(buildDist); // the examples import the package by its name
 
@@ -27,3 +37,27 @@ for (const [name, file] of Object.entries({
     });
   });
 }
+
+test('with/onnxruntime.mjs: onnxruntime-web infers what was trained here', async () => {
+  const { trainAndInfer } = await import('../../../examples/with/onnxruntime.mjs');
+  const { difference, accuracy } = await trainAndInfer(loadNewestOrt(), randomNumbers(1));
+  assert.ok(difference < 1e-4 && accuracy > 0.9, `${difference}, ${accuracy}`);
+});
+
+test('with/mediapipe.mjs: gestures are learned from five hands each', async () => {
+  const { GESTURES, featuresOf, learnGestures } = await import('../../../examples/with/mediapipe.mjs');
+  const { accuracy, model } = await learnGestures(randomNumbers(2));
+  assert.ok(accuracy > 0.9 && GESTURES.length === 4, `${accuracy}`);
+  assert.ok(model.length > 10_000 && model.length < 25_000, `${model.length} bytes`);
+  const hand = Array.from({ length: 21 }, (_, i) => ({ x: 0.1 * i, y: 0.05 * i, z: -0.01 * i }));
+  const moved = hand.map(({ x, y, z }) => ({ x: 3 * x + 5, y: 3 * y - 2, z: 3 * z }));
+  featuresOf(moved).forEach((feature, i) => {
+    assert.ok(Math.abs(feature - featuresOf(hand)[i]) < 1e-9, `feature ${i} does not depend on place and size`);
+  });
+});
+
+test('with/tokenizer.mjs: new messages find their department', async () => {
+  const { learnDepartments } = await import('../../../examples/with/tokenizer.mjs');
+  const departments = (await learnDepartments()).map(({ department }) => department);
+  assert.deepEqual(departments, ['payment', 'delivery', 'returns']);
+});
