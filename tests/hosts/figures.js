@@ -11,8 +11,9 @@ const HEAD = `# Hosts
 
 Written by \`npm run hosts -- --write\`: the packed package, in a copy of each folder of \`examples/hosts\` with the
 packages of that day, in headless Chromium. *Trained* is the seconds from opening the page until the network has
-learned, with a press of its button; *JavaScript* is all that the page and its workers loaded until then, each file by
-brotli, without the engine's wasm file. [The guide](../guides/hosts.md) says what to write.
+learned, with a press of its button, on two cores that other work shared; *JavaScript* is all that the page and its
+dedicated workers loaded until then, each file by brotli, without the engine's wasm file.
+[The guide](../guides/hosts.md) says what to write.
 
 | host | version | tried | loss | trained | JavaScript |
 |---|---|---|---|---|---|
@@ -23,7 +24,7 @@ export async function writeFigures({ name, version, told, seconds, bytes }) {
   const old = await readFile(PAGE, 'utf8').catch(() => '');
   const lines = new Map([...old.matchAll(/^\| ([\w-]+) \|.*\d.*$/gm)].map(([line, name]) => [name, line]));
   const today = new Date().toISOString().slice(0, 10);
-  const figures = seconds ? [`${seconds.toFixed(1)} s`, `${Math.round(Number(bytes) / 1000)} KB`] : ['–', '–'];
+  const figures = [seconds ? `${seconds.toFixed(1)} s` : '–', bytes ? `${Math.round(bytes / 1000)} KB` : '–'];
   lines.set(name, `| ${[name, version || '–', today, told.replace(/^loss /, ''), ...figures].join(' | ')} |`);
   await writeFile(
     PAGE,

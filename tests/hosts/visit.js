@@ -8,7 +8,7 @@ import { fileOf, typeOf } from './serve.js';
 
 /** @typedef {{ told: string, seconds?: number, bytes?: number }} Figures */
 
-const PATIENCE_MS = 60_000;
+const PATIENCE_MS = 120_000;
 
 /**
  * @param {import('playwright-core').Browser} browser
@@ -57,6 +57,7 @@ export async function visitExtension(folder, presses) {
  */
 async function read(context, url, presses, installs = false) {
   const page = await context.newPage();
+  page.setDefaultTimeout(PATIENCE_MS);
   /** @type {string[]} */
   const complaints = [];
   /** @type {Promise<number>[]} */
@@ -96,19 +97,15 @@ async function press(page) {
   const output = page.locator('output');
   await page.getByRole('button', { name: 'Train' }).click();
   await page.waitForFunction(SHOWS, undefined, { timeout: 3000 }).catch(() => page.getByRole('button').click());
-  await page.waitForFunction(
-    () => {
-      const [, from, to] = /loss ([\d.]+) → ([\d.]+)/.exec(document.querySelector('output')?.innerText ?? '') ?? [];
-      return Number(to) < Number(from) / 10;
-    },
-    undefined,
-    { timeout: PATIENCE_MS },
-  );
+  await page.waitForFunction(() => {
+    const [, from, to] = /loss ([\d.]+) → ([\d.]+)/.exec(document.querySelector('output')?.innerText ?? '') ?? [];
+    return Number(to) < Number(from) / 10;
+  });
   return await output.innerText();
 }
 
 /** @param {import('playwright-core').Page} page */
 async function reported(page) {
-  await page.waitForFunction(() => document.body?.dataset.report, undefined, { timeout: PATIENCE_MS });
+  await page.waitForFunction(() => document.body?.dataset.report);
   return await page.evaluate(() => document.body.dataset.report ?? '');
 }

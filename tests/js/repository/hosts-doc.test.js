@@ -55,3 +55,15 @@ test('examples name this version of the package', () => {
   assert.ok(addresses.length >= 2, 'the CDN example names one');
   for (const address of addresses) assert.equal(address, `/npm/trainlet@${version}`);
 });
+
+test('docs/measured/hosts.md has figures of every example', () => {
+  const rows = [...read('docs/measured/hosts.md').matchAll(/^\| ([\w-]+) \| .*→/gm)].map(([, name]) => name);
+  assert.deepEqual(
+    FOLDERS.filter((name) => !rows.includes(name)),
+    [],
+  );
+  assert.deepEqual(
+    rows,
+    Object.keys(HOSTS).filter((name) => rows.includes(name)),
+  );
+});
