@@ -1,5 +1,5 @@
 /**
- * Gestures from MediaPipe's hand landmarks: five examples of each teach a network of 20 KB, in the page, what they mean.
+ * Gestures from MediaPipe's hand landmarks: five examples of each teach a network of 20 KB, in the page.
  * The landmarker's model (`hand_landmarker.task`) is no part of its package, so this program makes hands of the same
  * shape; a page takes them from the camera:
  *
@@ -31,7 +31,7 @@ export function featuresOf(landmarks) {
 /** Stretched fingers of each gesture, from the thumb on. */
 const STRETCHED = { open: [1, 1, 1, 1, 1], fist: [0, 0, 0, 0, 0], pointing: [0, 1, 0, 0, 0], victory: [0, 1, 1, 0, 0] };
 
-/** A hand somewhere in the picture, near or far and turned a little. @param {string} gesture @param {() => number} random */
+/** A hand anywhere in the picture, turned a little. @param {string} gesture @param {() => number} random */
 function makeHand(gesture, random) {
   const jitter = (/** @type {number} */ by) => by * (2 * random() - 1);
   const [x, y, size, turn] = [0.5 + jitter(0.2), 0.6 + jitter(0.2), 0.25 + jitter(0.1), jitter(0.4)];

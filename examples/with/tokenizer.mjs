@@ -28,7 +28,7 @@ const MESSAGES = [
 ];
 const LENGTH = 12;
 
-/** What `tokenizer.json` of a model holds: here each word of the messages is a token. */
+/** A tokenizer of the form that a model's `tokenizer.json` has: each word of the messages is a token. */
 function makeTokenizer() {
   const words = MESSAGES.flatMap(([text]) => text.toLowerCase().match(/\w+|[^\w\s]/g) ?? []);
   const vocab = Object.fromEntries(['[PAD]', '[UNK]', ...new Set(words)].map((word, id) => [word, id]));

@@ -3,7 +3,7 @@
 /**
  * @typedef {object} Host
  * @property {string} [version] the package of npm whose version is told
- * @property {string | false} [example] the folder, seen from examples/hosts (its name), or none but these packages and files
+ * @property {string | false} [example] the folder, from examples/hosts on (its name); or none
  * @property {string[]} [packages] more of them
  * @property {Record<string, string>} [files] by name: a file of this folder
  * @property {string} [html] a page with that script is written here
