@@ -93,7 +93,8 @@ export async function withLabels(ask, outputs, info, { classNames, properties },
   const rows = rowsOf(data, data.length / classes);
   const wantsShares = probabilities || least > 0;
   const activation = wantsShares ? await activationOf(ask, info, scores) : undefined;
-  const shares = wantsShares ? rows.map((row) => sharesOf(row, { activation, areScores }, known.temperature)) : [];
+  const kind = { activation, areScores, areApart: info.eval?.inputs.some(({ name }) => name.startsWith('target')) };
+  const shares = wantsShares ? rows.map((row) => sharesOf(row, kind, known.temperature)) : [];
   const named = rows.map((row, i) => {
     const best = row.reduce((a, b) => Math.max(a, b), -Infinity);
     const at = row.indexOf(best);
@@ -108,13 +109,17 @@ export async function withLabels(ask, outputs, info, { classNames, properties },
 }
 
 /**
- * The probabilities of a row; of a score by itself, its sigmoid.
- * @param {Float32Array} row @param {{ activation?: Activation, areScores: boolean }} kind @param {number} [temperature]
+ * The probabilities of a row: the softmax of its scores, the sigmoid of a score by itself.
+ * @param {Float32Array} row
+ * @param {{ activation?: Activation, areScores: boolean, areApart?: boolean }} kind areApart: each score is by itself,
+ * as the loss bce-with-logits has them
+ * @param {number} [temperature]
  */
-function sharesOf(row, { activation, areScores }, temperature) {
+function sharesOf(row, { activation, areScores, areApart }, temperature) {
   if (activation && !temperature) return row;
-  if (row.length === 1) return row.map((score) => 1 / (1 + Math.exp(-score)));
-  return probabilitiesOf(areScores && !activation ? row : scoresOf(row, activation), temperature);
+  const scores = areScores && !activation ? row : scoresOf(row, activation);
+  if (row.length === 1 || (areApart && scores === row)) return row.map((score) => 1 / (1 + Math.exp(-score)));
+  return probabilitiesOf(scores, temperature);
 }
 
 /** @param {PredictOptions['threshold']} threshold @param {Calibration} known */

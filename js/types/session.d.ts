@@ -121,9 +121,10 @@ export interface PredictOptions extends RunOptions, BatchOptions {
   readonly labels?: boolean;
   /**
    * true: also `probabilities`, softmax(scores / temperature) along the last axis, with the temperature that
-   * `calibrate` or `fineTune` has found (1 where none has); of one score alone, its sigmoid. An output that ends in
-   * Softmax or Sigmoid is probabilities already: they are given as they are, and a temperature divides their
-   * logarithms, or logits after Sigmoid. Default false.
+   * `calibrate` or `fineTune` has found (1 where none has); of one score alone, its sigmoid, and so of each score
+   * where the labels are a `target` of numbers, as for bce-with-logits. An output that ends in Softmax or Sigmoid is
+   * probabilities already: they are given as they are, and a temperature divides their logarithms, or logits after
+   * Sigmoid. Default false.
    */
   readonly probabilities?: boolean;
   /**

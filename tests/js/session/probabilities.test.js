@@ -1,7 +1,7 @@
 /**
  * predict({ probabilities }): an output that ends in Softmax or Sigmoid is probabilities already, whatever stands
- * behind that and whichever loss trains it; scores get their softmax, one score alone its sigmoid. Outputs of float16
- * are numbers, not their bits.
+ * behind that and whichever loss trains it; scores get their softmax, one score alone its sigmoid, and so do all where
+ * the loss is of numbers, as bce-with-logits. Outputs of float16 are numbers, not their bits.
  */
 
 import assert from 'node:assert/strict';
@@ -68,6 +68,13 @@ const ENDINGS = /** @type {Record<string, [any[], (row: number[]) => number[], s
   'Sigmoid of one score': [[middle, to('Sigmoid', ['q'])], (row) => sigmoid([row[1]]), 'float32', 1],
 });
 
+/** Those of scores that a loss of numbers compares. @type {Record<string, (row: number[]) => number[]>} */
+const APART = {
+  'scores, as they are': sigmoid,
+  'scores, cast to float16': sigmoid,
+  LogSoftmax: (row) => sigmoid(softmax(row).map(Math.log)),
+};
+
 /** @param {any[]} nodes @param {string} [type] @param {number} [columns] */
 function modelOf(nodes, type = 'float32', columns = CLASSES) {
   const numbers = (/** @type {string} */ name, /** @type {number[]} */ ...list) =>
@@ -100,7 +107,7 @@ for (const [ending, [nodes, wanted, type, columns]] of Object.entries(ENDINGS))
       for (const _ of ['first', 'again']) {
         const { probabilities } = await session.predict(inputs, { probabilities: true });
         assert.deepEqual([...probabilities.dims], [ROWS, columns ?? CLASSES]);
-        const rows = SCORES.flatMap(wanted);
+        const rows = SCORES.flatMap(loss === 'cross-entropy' ? wanted : (APART[ending] ?? wanted));
         const off = rows.map((p, i) => Math.abs(p - probabilities.data[i]));
         assert.ok(Math.max(...off) < (type === 'float16' ? 1e-3 : 1e-6), `${loss}: ${probabilities.data}, not ${rows}`);
       }
