@@ -27,7 +27,7 @@ const REFERENCE = {
   'Storage and engine': ['storage', 'features', 'engine', 'errors'],
 };
 const MEASURED = {
-  Speed: ['benchmarks', 'operator-speed', 'gradient-speed'],
+  Speed: ['benchmarks', 'first-hour', 'operator-speed', 'gradient-speed'],
   Coverage: ['operators', 'models', 'testing'],
 };
 const INTERNALS = {
