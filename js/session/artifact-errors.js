@@ -4,21 +4,11 @@
  */
 
 import { suggestion, TrainletError } from '../base/errors.js';
-import { Message } from '../formats/protobuf.js';
 import { readSource } from '../sources/source.js';
+import { listed, quantizedIn } from './quantized-weights.js';
 
 /** @import { ArtifactOptions, EngineOptions, ModelParameter, Source } from '../types.js' */
 
-/** Fields of onnx.proto. */
-const [GRAPH, INITIALIZER, DIMS, TYPE, NAME] = [7, 5, 1, 2, 8];
-/** Types of quantized weights by their numbers in onnx.proto. */
-const QUANTIZED = new Map([
-  [2n, 'uint8'],
-  [3n, 'int8'],
-  [21n, 'uint4'],
-  [22n, 'int4'],
-]);
-const NAMED = 3;
 /** Losses of Keras, TensorFlow.js and PyTorch, in lower-case letters and digits. */
 const LOSSES = /** @type {[string, RegExp][]} */ ([
   ['bce-with-logits', /^(binary|sigmoid)crossentropy|^bce/],
@@ -72,16 +62,3 @@ function suggestionFor(message) {
 /** @param {readonly ModelParameter[]} parameters */
 const notFinite = (parameters) =>
   parameters.filter(({ reason }) => reason?.includes('NaN')).map(({ name }) => `'${name}'`);
-
-/** Matrices of whole numbers of 8 or 4 bits. @param {Uint8Array} model */
-function quantizedIn(model) {
-  const initializers = new Message(model).message(GRAPH)?.messages(INITIALIZER) ?? [];
-  return initializers.flatMap((tensor) => {
-    const type = QUANTIZED.get(tensor.number(TYPE));
-    return type && tensor.numbers(DIMS).length > 1 ? `'${tensor.text(NAME)}' (${type})` : [];
-  });
-}
-
-/** @param {readonly string[]} names */
-const listed = (names) =>
-  names.slice(0, NAMED).join(', ') + (names.length > NAMED ? ` and ${names.length - NAMED} more` : '');

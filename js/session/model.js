@@ -85,6 +85,7 @@ async function askOnce(method, model, options, settings, withoutWeights = false)
   const engine = engineOf(options);
   return await withClient(options, async (client) => {
     const bytes = await readModel(model, options);
+    const quantized = method === 'artifacts' ? await quantizedWarning(bytes, options) : '';
     const { whole, inPieces } = inTwo(externalOf(options, [{ bytes }]));
     const external = await readExternal({ ...options, externalData: whole });
     const buffers = [bytes, ...external.map((file) => file.bytes)].map(({ buffer }) => buffer);
@@ -98,11 +99,20 @@ async function askOnce(method, model, options, settings, withoutWeights = false)
       warnings = await hand(client, asked, inPieces ?? {}, withoutWeights, options);
     }
     const answer = await (comes ? client.ask(method, null) : client.ask(method, asked, buffers));
-    if (warnings.length && 'warnings' in answer) answer.warnings.push(...warnings);
+    if ('warnings' in answer) answer.warnings.push(...warnings, ...(quantized ? [quantized] : []));
     if (isSmall && !engine.wasmBinary) leave(client, kindOf(engine));
     else await client.release();
     return answer;
   });
+}
+
+/**
+ * Warns of layers that do not train because they are quantized, unless the caller has said what trains.
+ * @param {Uint8Array} bytes @param {ArtifactOptions} options
+ */
+async function quantizedWarning(bytes, { head, lora, requiresGrad, frozen }) {
+  if (head || lora || requiresGrad || frozen) return '';
+  return (await lazy(() => import('./quantized-weights.js'))).warningOf(bytes);
 }
 
 /** @param {Source} model @param {Parameters<typeof parametersOf>[1] & {}} options */

@@ -160,3 +160,12 @@ test('where nothing trains, weights that are quantized or not finite are named',
   const one = [node('MatMul', ['x', 'w'], 'y')];
   await told(modelOf({ w }, one, 3), "values that are NaN or infinite are in 'w'$");
 });
+
+test('where some layers are quantized, a warning names them, unless the caller chose what trains', async () => {
+  const nodes = [dequantized[0], node('MatMul', ['x', 'w'], 'h'), node('MatMul', ['h', 'v'], 'y')];
+  const v = { type: 'float32', dims: [3, 3], data: Float32Array.from({ length: 9 }, (_, i) => i) };
+  const model = modelOf({ q: INT8, s: SCALE, z: zero, v }, nodes, 3);
+  const told = async (options) => (await generateArtifacts(model, { loss: 'mse', ...HERE, ...options })).warnings;
+  assert.deepEqual(await told(), ["quantized weights do not train, only the others do: 'q' (int8)"]);
+  assert.deepEqual(await told({ requiresGrad: ['v'] }), []);
+});
