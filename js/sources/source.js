@@ -29,10 +29,11 @@ export async function readSource(name, source, { signal, onProgress, integrity =
   } catch (error) {
     checkSignal(signal);
     if (error instanceof TrainletError) throw error;
-    const from = typeof source === 'string' || isKind(source, 'URL') ? ` from ${source}` : '';
-    throw new TrainletError('source-unreadable', `${name} could not be loaded${from}: ${sentenceOf(error)}`, {
-      cause: error,
-    });
+    throw await lazy(() => import('./unreadable.js')).then(
+      ({ unreadable }) => unreadable(name, source, error),
+      () =>
+        new TrainletError('source-unreadable', `${name} could not be loaded: ${sentenceOf(error)}`, { cause: error }),
+    );
   }
 }
 

@@ -1,5 +1,5 @@
-// A page whose Content Security Policy forbids workers or WebAssembly, or whose server has no worker's script: each
-// ends in a sentence at once, which names the directive, the status or the header.
+// A page whose Content Security Policy forbids workers, WebAssembly or a model, or whose server has no worker's script:
+// each ends in a sentence at once, which names the directive, the status or the header.
 import assert from 'node:assert/strict';
 import { existsSync, readFileSync } from 'node:fs';
 import { createServer } from 'node:http';
@@ -44,6 +44,13 @@ const PAGES = {
     code: 'unsupported-browser',
     message: /^the engine cannot run here: .* Policy forbids WebAssembly: add 'wasm-unsafe-eval' to its script-src$/,
   },
+  'connect-src': {
+    headers: { 'content-security-policy': `${WASM}; connect-src 'self'` },
+    model: 'http://127.0.0.1:1/model.onnx',
+    code: 'source-unreadable',
+    message:
+      /^model .* from http.*: the page's Content .* forbids it: allow it by connect-src http:\/\/127\.0\.0\.1:1$/,
+  },
   'no script there': { workerUrl: '/none.js', code: 'worker-died', message: /none\.js: HTTP 404/ },
   'a page for a script': { workerUrl: '/', code: 'worker-died', message: /is no script \(its type: text\/html\)/ },
   'a script without the header of isolation': {
@@ -64,7 +71,8 @@ const NAMES = Object.keys(PAGES);
 /** Posts the error of a session, and after what time it came; then the next page opens. @param {number} at */
 const scriptOf = (at) => `
   import { generateArtifacts, Tensor, TrainingSession } from '/js/index.js';
-  const model = new Uint8Array(await (await fetch('/tests/golden/data/mlp_small.onnx')).arrayBuffer());
+  const here = new Uint8Array(await (await fetch('/tests/golden/data/mlp_small.onnx')).arrayBuffer());
+  const model = ${JSON.stringify(PAGES[NAMES[at]].model ?? null)} ?? here;
   const from = performance.now();
   const options = ${JSON.stringify({ workerUrl: PAGES[NAMES[at]].workerUrl, worker: PAGES[NAMES[at]].worker })};
   const run = async () => {
