@@ -26,7 +26,10 @@ export function quantizedIn(model) {
   });
 }
 
-/** Says that layers of a model do not train, '' where all do. @param {Uint8Array} model as ONNX, or in another format */
+/**
+ * Says that layers of a model do not train, '' where all do.
+ * @param {Uint8Array} model as ONNX, or in another format
+ */
 export function warningOf(model) {
   try {
     const nodes = new Message(model).message(GRAPH)?.messages(NODE) ?? [];

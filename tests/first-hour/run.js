@@ -59,7 +59,10 @@ async function runProgram(folder, program, backend) {
   return { ...JSON.parse(await readFile(clock, 'utf8')), result: resultOf(stdout) };
 }
 
-/** A server of files that pages of other origins may import. @param {(path: string) => Promise<string | Buffer>} read */
+/**
+ * A server of files that pages of other origins may import.
+ * @param {(path: string) => Promise<string | Buffer>} read
+ */
 async function serve(read) {
   const server = createServer(async ({ url = '/' }, response) => {
     const type = TYPES[/** @type {keyof typeof TYPES} */ (path.extname(url))] ?? 'application/octet-stream';
@@ -74,7 +77,10 @@ async function serve(read) {
   return { url: `http://127.0.0.1:${port}`, stop: () => server.close() };
 }
 
-/** A visit to a page, until its title tells the result. @param {string} folder @param {string} page @returns {Promise<Run>} */
+/**
+ * A visit to a page, until its title tells the result.
+ * @param {string} folder @param {string} page @returns {Promise<Run>}
+ */
 async function runPage(folder, page) {
   const cdn = await serve((url) => readFile(path.join(folder, 'node_modules', url)));
   const site = await serve(async (url) =>
@@ -147,9 +153,9 @@ ${rows.join('\n')}
 
 Lines are those that are neither blank nor a comment, in the same formatting. Seconds are those of the whole program,
 from its start to its end, in parentheses those of the processor; of a page, until it shows the accuracy. "At least" is
-the accuracy, of the price r², that each run must reach: on held-out examples, of the page on its own. In Node, TensorFlow.js computes by its
-JavaScript backend, and by its wasm backend where that can train. Its native addon, and the GPU of a page, are other
-matters: they were not measured.
+the accuracy, of the price r², that each run must reach: on held-out examples, of the page on its own. In Node,
+TensorFlow.js computes by its JavaScript backend, and by its wasm backend where that can train. Its native addon, and
+the GPU of a page, are other matters: they were not measured.
 
 Measured ${state}.
 `;

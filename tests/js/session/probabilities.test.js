@@ -68,7 +68,7 @@ const ENDINGS = /** @type {Record<string, [any[], (row: number[]) => number[], s
   'Sigmoid of one score': [[middle, to('Sigmoid', ['q'])], (row) => sigmoid([row[1]]), 'float32', 1],
 });
 
-/** Those of scores that a loss of numbers compares. @type {Record<string, (row: number[]) => number[]>} */
+/** Probabilities of scores that a loss of numbers compares. @type {Record<string, (row: number[]) => number[]>} */
 const APART = {
   'scores, as they are': sigmoid,
   'scores, cast to float16': sigmoid,
