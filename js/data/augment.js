@@ -4,6 +4,7 @@ import { abortedBy, checkKeys, invalid, nameOf, sentenceOf, TrainletError } from
 import { isKind } from '../base/kind.js';
 import { isNode, locate, nodeModule } from '../base/platform.js';
 import { whyNoWorker, workerFrom } from '../base/start-worker.js';
+import { engineOf } from '../engine/options.js';
 
 /** @import { FitOptions, ValueInfo } from '../types.js' */
 /** @import { Batches, Next } from './dataset.js' */
@@ -208,9 +209,20 @@ async function placed(step) {
   return module === undefined ? step : { ...step, module: (await locate(module)).href };
 }
 
+/** The script beside the `workerUrl` that `configure` was given, if the server has it there. */
+async function besideWorker() {
+  const { workerUrl } = engineOf({});
+  if (!workerUrl) return undefined;
+  const file = './worker-augment.js'; // no literal: bundlers are to find the package's own
+  const url = new URL(file, await locate(workerUrl));
+  const { ok, headers } = await fetch(url, { method: 'HEAD' }).catch(() => new Response(null, { status: 404 }));
+  return ok && /javascript|ecmascript/.test(headers.get('content-type') ?? '') ? url : undefined;
+}
+
 /** @param {(answer: any) => void} hear @param {(why: string) => void} dead @returns {Promise<Far>} */
 async function startWorker(hear, dead) {
-  const locate = () => new URL('./worker-augment.js', import.meta.url);
+  const moved = await besideWorker();
+  const locate = () => moved ?? new URL('./worker-augment.js', import.meta.url);
   const worker = await workerFrom(locate, ' for augment');
   worker.onmessage = ({ data }) => hear(data);
   worker.onerror = async ({ message }) => dead(message || (await whyNoWorker(locate)));

@@ -74,7 +74,10 @@ export interface EngineOptions {
    * the browser.
    */
   wasmUrl?: string | URL;
-  /** The worker's script, a module. Default: the package's `worker.js`. It may lie on another origin. */
+  /**
+   * The worker's script, a module. Default: the package's `worker.js`. It may lie on another origin. Where `configure`
+   * sets it, the script of `augment`, `worker-augment.js`, is taken from the same folder if it is there.
+   */
   workerUrl?: string | URL;
   /** The bytes of the engine's file, in place of `wasmUrl`. Default: it is fetched. */
   wasmBinary?: Uint8Array;

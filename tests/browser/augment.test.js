@@ -30,17 +30,19 @@ const lossesOf = async ({ generateArtifacts, Tensor, TrainingSession }, model, a
   return told;
 };
 
-/** @param {string} list of the steps, as code */
-async function inPage(list) {
+/** @param {string} list of the steps, as code @param {object} [configured] options of all engines */
+async function inPage(list, configured = {}, prepare = async (/** @type {any} */ _page) => {}) {
   const { context, page } = await site.newPage();
+  await prepare(page);
   try {
     return await page.evaluate(
-      async ([code, steps]) => {
+      async ([code, steps, options]) => {
+        (await import('/js/index.js')).configure(options);
         const model = new Uint8Array(await (await fetch('/golden/mlp_small.onnx')).arrayBuffer());
         const work = new Function('steps', `return (${code})(...steps)`);
         return await work([await import('/js/index.js'), model, new Function(`return ${steps}`)()]);
       },
-      [String(lossesOf), list],
+      [String(lossesOf), list, configured],
     );
   } finally {
     await context.close();
@@ -58,6 +60,18 @@ test('steps give the losses that they give in Node', async () => {
   );
   assert.equal(wanted.length, 3);
   assert.deepEqual(await inPage(steps), wanted);
+  // the script beside a worker that lies elsewhere, and the package's own where there is none
+  const configured = { worker: false, workerUrl: '/moved/worker.js' };
+  assert.deepEqual(await inPage(steps, configured), wanted);
+  const body = await readFile(new URL('../../js/data/worker-augment.js', import.meta.url));
+  const fetched = [];
+  const prepare = (/** @type {import('playwright-core').Page} */ page) =>
+    page.route('**/worker-augment.js', (route) => {
+      fetched.push(new URL(route.request().url()).pathname);
+      return route.fulfill({ body, contentType: 'text/javascript' });
+    });
+  assert.deepEqual(await inPage(steps, configured, prepare), wanted);
+  assert.deepEqual([...new Set(fetched)], ['/moved/worker-augment.js']);
 });
 
 test('a module of the page changes batches, and one that is not there is told', async () => {
