@@ -20,8 +20,8 @@ import { byName } from './unnamed.js';
 /**
  * @typedef {import('../base/tensor.js').Taken<TypedArray>} Taken
  * @typedef {{ data: TypedArray, dims: readonly number[] }} Labels
- * @typedef {{ feeds: PackedFeeds, examples: number, weight?: number, labels?: Labels }} Batch `weight`: of all its
- * examples; the labels are a copy, for the metrics
+ * @typedef {{ feeds: PackedFeeds, examples: number, weight?: number, labels?: Labels, given?: Feeds }} Batch `weight`:
+ * of all its examples; the labels are a copy, for the metrics; given: what a stream gave
  * @typedef {{ label?: string, weight?: string }} Wanted names of inputs of which a batch tells more
  * @typedef {{ done?: boolean, value: Batch }} Next
  * @typedef {{ next(): Next | Promise<Next>, return?(value?: any): unknown }} Batches
@@ -245,6 +245,7 @@ async function* stream(batches, inputs, wanted, classWeight) {
     const examples = tensors[0][1].dims[0] ?? 1;
     if (!examples) throw bad('a batch has no examples');
     yield {
+      given: batch,
       feeds: pack(tensors),
       examples,
       ...(weight !== undefined && { weight }),

@@ -17,23 +17,30 @@ const explained = new WeakSet();
 /**
  * Adds the reason to the message of an error of a loss that is not finite; others stay as they are.
  * @param {unknown} error @param {{ ask: Ask, info: SessionInfo }} session @param {Dataset | Feeds} given
+ * @param {Feeds} [batch] of a stream
  * @returns {Promise<unknown>} the error
  */
-export async function explain(error, { ask, info }, given) {
+export async function explain(error, { ask, info }, given, batch) {
   if (!(error instanceof TrainletError) || error.code !== 'non-finite-loss' || explained.has(error)) return error;
   explained.add(error);
   const { message } = error;
   const { inputs } = /** @type {GraphInfo} */ (info.train);
   const data = isArrays(given) ? { ...given, ...byName(given, inputs) } : given;
-  error.message += `: ${await reasonOf(ask, info, data)}`;
+  error.message += `: ${await reasonOf(ask, info, data, batch)}`;
   error.stack = error.stack?.replace(message, () => error.message);
   return error;
 }
 
-/** @param {Ask} ask @param {SessionInfo} info @param {Dataset | Feeds} data */
-async function reasonOf(ask, info, data) {
+/** @param {Ask} ask @param {SessionInfo} info @param {Dataset | Feeds} data @param {Feeds} [batch] of a stream */
+async function reasonOf(ask, info, data, batch) {
   const isNegative = (/** @type {number} */ x) => x === -Infinity;
-  return (await oddParameter(ask, info)) ?? oddTensor(data) ?? oddTensor(data, isNegative) ?? (await advice(ask, data));
+  const parameter = await oddParameter(ask, info);
+  if (parameter) return parameter;
+  for (const given of [data, ...(batch ? [batch] : [])]) {
+    const tensor = oddTensor(given) ?? oddTensor(given, isNegative);
+    if (tensor) return tensor;
+  }
+  return await advice(ask, data);
 }
 
 /** NaN, or infinity that is not −∞, which masks have. @param {number} x */
@@ -87,7 +94,7 @@ const numbersIn = ({ type, data }) =>
   );
 
 /**
- * The tensors of whole arrays, of feeds or of a list of feeds; those of a stream are gone.
+ * The tensors of whole arrays, of feeds or of a list of feeds; none of a stream.
  * @param {any} data @returns {{ where: string, name: string, tensor: TensorLike }[]}
  */
 function tensorsIn(data) {

@@ -46,7 +46,8 @@ export async function evaluate({ ask, info }, data, options, reader) {
       done++;
       if (!Number.isFinite(result.loss)) {
         const { explain } = await lazy(() => import('../data/non-finite.js'));
-        throw await explain(nonFinite(`the loss of batch ${done} is ${result.loss}`), { ask, info }, data);
+        const error = nonFinite(`the loss of batch ${done} is ${result.loss}`);
+        throw await explain(error, { ask, info }, data, batch.given);
       }
       tally.add(batch, result);
     }

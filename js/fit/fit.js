@@ -257,7 +257,7 @@ class Fit {
     error.history = this.#history;
     if (error.code === 'non-finite-loss') {
       const { explain } = await lazy(() => import('../data/non-finite.js'));
-      return await explain(error, { ask: this.#ask, info: this.#info }, this.#data);
+      return await explain(error, { ask: this.#ask, info: this.#info }, this.#data, this.#steps.failed);
     }
     if (error.code !== 'aborted') return error;
     this.#history.stopped = 'aborted';

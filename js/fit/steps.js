@@ -15,6 +15,8 @@ const LEFT_OUT = { loss: NaN, counted: [], outputs: {} };
 
 export class Steps {
   lr = 0;
+  /** The batch of a stream that made no step. @type {Batch['given']} */
+  failed;
   /** The learning rate of each step; undefined: it stays. @type {((step: number) => number) | undefined} */
   schedule;
   /** Gradients are added up that no step has taken yet. */
@@ -48,7 +50,7 @@ export class Steps {
    * @param {Batch} batch
    * @returns {Promise<Protocol['step']['out'] & { stop?: boolean, skip?: boolean }>}
    */
-  async send({ feeds, examples }) {
+  async send({ feeds, examples, given }) {
     const progress = this.#progress;
     const done = progress.batch + 1;
     const optimize = done % this.#extent.accumulate === 0 || done === this.#extent.batches;
@@ -62,6 +64,7 @@ export class Steps {
       if (optimize) this.#count();
       return result;
     } catch (error) {
+      this.failed = given;
       const isRest = done > 1 && done === this.#extent.batches && examples === 1;
       return isRest && hasNoVariance(error) ? await this.#leaveOut(error, done) : await this.#onNaN(error, done);
     }

@@ -79,7 +79,24 @@ const CALLS = /** @type {Record<string, [(session: TrainingSession) => Promise<u
   ],
   'a stream': [
     fit(async function* () {
+      yield { x: fine, target: scores };
       yield { x: odd(9, NaN), target: scores };
+    }),
+    /^the loss of step 2 is NaN; no parameter was changed: 'x' has NaN in row 2$/,
+  ],
+  'a stream that evaluate reads': [
+    (session) =>
+      session.evaluate(async function* () {
+        yield { x: odd(9, NaN), target: scores };
+      }),
+    /the loss of batch 1 is NaN: 'x' has NaN in row 2$/,
+  ],
+  'a stream that writes the next batch over one': [
+    fit(async function* () {
+      const x = odd(9, NaN);
+      yield { x, target: scores };
+      x.data.fill(0);
+      yield { x, target: scores };
     }),
     /: the parameters are finite: look for NaN in the data, lower the learning rate, 0.001, or set clipGradNorm$/,
   ],
