@@ -32,7 +32,7 @@ test('it has dist/, types, models, the pages for users, and nothing that reads t
   const expected = [
     /^(dist|models)\b|^js(\/types\b.*)?$/,
     /^web-demo(\/(pictures(\/[\w-]+\.(js|css|html|png))?|[\w-]+\.(js|css|html|svg|png|bin|compact|webmanifest)))?$/,
-    /^docs$|^docs\/(demo\.webp|guides\b.*|measured(\/(benchmarks|hosts|models|operators)\.md)?)$/,
+    /^docs$|^docs\/(demo\.webp|guides\b.*|measured(\/(benchmarks|first-hour|hosts|models|operators)\.md)?)$/,
     /^examples(\/hosts\b.*)?$/,
     /^schema(\/(VERSIONS\.md|checkpoint\.proto))?$/,
     /^(package\.json|README\.md|LICENSE|CHANGELOG\.md|SECURITY\.md|THIRD-PARTY-NOTICES\.md)$/,
