@@ -105,7 +105,8 @@ function relink(text, file, all, at = all.get(file)) {
     if (demo) return `${open}${posix.relative(posix.dirname(at), demo)}/${anchor}){target="_self"}`;
     const address = all.get(path) ?? copied(path);
     const link = posix.relative(posix.dirname(at), address);
-    return `${open}${link.startsWith('.') ? link : `./${link}`}${anchor})`;
+    const isFile = !/\.(md|webp|svg)$/.test(address); // no page, so not the router's
+    return `${open}${link.startsWith('.') ? link : `./${link}`}${anchor})${isFile ? '{target="_self"}' : ''}`;
   });
 }
 
@@ -123,7 +124,7 @@ function copied(path) {
   const from = join(root, path);
   if (!existsSync(from)) throw new Failure(`a page links to ${path}, which is not there`);
   const isFolder = !/\.[a-z]+$/.test(path);
-  const to = join(source, path.endsWith('.webp') ? '' : 'public', address);
+  const to = join(source, /\.(webp|svg)$/.test(path) ? '' : 'public', address);
   mkdirSync(dirname(to), { recursive: true });
   if (!isFolder) cpSync(from, to);
   return isFolder ? 'internals/map.md' : address;
@@ -172,7 +173,14 @@ function writeReference() {
   };
   writeFileSync(join(source, 'typedoc.json'), JSON.stringify(options));
   run('node_modules/.bin/typedoc', ['--options', join(source, 'typedoc.json')]);
+  for (const page of readdirSync(options.out, { recursive: true }).filter((file) => file.endsWith('.md'))) {
+    const file = join(options.out, page);
+    writeFileSync(file, readFileSync(file, 'utf8').replace(/(?<=\n\n)(?: {4}.*\n|\n(?= {4}))+/g, fenced));
+  }
 }
+
+/** Indented code of a comment as a block with its language. */
+const fenced = (code) => `\`\`\`js\n${code.replace(/^ {4}/gm, '')}\`\`\`\n`;
 
 /** The reference's first page: every exported name with its first sentence. Names without one are refused. */
 function writeIndexOfNames() {

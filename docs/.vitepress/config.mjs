@@ -78,6 +78,19 @@ function withPolicy(html) {
 const appLink = (text, app) => (existsSync(`${demos}${app}/index.html`) ? [{ text, link: `/${app}/`, target: '_self' }] : []);
 const learn = existsSync(`${source}learn`) ? menuOf('learn', LEARN).flatMap(({ items }) => items) : [];
 
+/** GitHub's anchor of a heading, which the pages' links name. */
+const slugOf = (heading) =>
+  heading
+    .toLowerCase()
+    .replace(/[^\p{L}\p{N}\s_-]/gu, '')
+    .replaceAll(' ', '-');
+
+/** A header cell without words is none: the corner over the names of rows. */
+function asCorner(tokens, i, options, _env, renderer) {
+  if (!tokens[i + 1].content) for (const token of [tokens[i], tokens[i + 2]]) token.tag = 'td';
+  return renderer.renderToken(tokens, i, options);
+}
+
 const base = process.env.SITE_BASE ?? '/';
 
 export default defineConfig({
@@ -90,7 +103,14 @@ export default defineConfig({
   head: [['link', { rel: 'icon', href: `${base}icon.svg` }]],
   ignoreDeadLinks: [/\/source\//, /^\/(demo|play|try)\//], // tools/site.mjs copies these files
   transformHtml: withPolicy,
-  markdown: { config: runnable, theme: { light: 'github-light-high-contrast', dark: 'github-dark' } },
+  markdown: {
+    theme: { light: 'github-light-high-contrast', dark: 'github-dark-high-contrast' },
+    anchor: { slugify: slugOf },
+    config: (md) => {
+      runnable(md);
+      md.renderer.rules.th_open = asCorner;
+    },
+  },
   router: { prefetchLinks: false }, // the landing has better use for the network
   themeConfig: {
     search: { provider: 'local' },
