@@ -1,8 +1,10 @@
 // The figures of the benchmark of operators as lines of text, and as docs/measured/operator-speed.md or, of backward
-// passes, docs/measured/gradient-speed.md. A page has a section for each place; a row stays until it is measured again.
+// passes, docs/measured/gradient-speed.md. A page has a section for each place with a plot and the lowest ratios; all
+// rows are in a CSV file beside it, where a row stays until it is measured again.
 
 import { wrapped } from '../../tools/exports.mjs';
 import { disagrees, SIZES } from './operator_measure.js';
+import { curvesOf } from './operator_plot.js';
 
 const LEAST = 0.83;
 const told = (number, digits) => (Number.isFinite(number) ? number.toFixed(digits) : '–');
@@ -32,20 +34,10 @@ export function lineOfGradient(m) {
 }
 
 const micros = (ms) => (Number.isFinite(ms) ? Number((ms * 1e3).toPrecision(3)).toString() : '–');
-const ratioOf = (ratio) => (Number(told(ratio, 2)) < LEAST ? `**${told(ratio, 2)}**` : told(ratio, 2));
-const cellsOf = (m) => [micros(m.ours), ratioOf(m.ratio), `${told(100 * m.ofLimit, 0)} ${m.limit[0]}`];
+const cellsOf = (m) => [micros(m.ours), told(m.ratio, 2), `${told(100 * m.ofLimit, 0)} ${m.limit[0]}`];
 
 const places = Object.keys(SIZES);
-const nameOf = (line) => line.slice(2, line.indexOf(' |'));
-
-/** Counts figures of these rows, in that column of each size, that have a peer's, and those of them below 0.83. */
-function counted(rows, column, columns) {
-  const ratios = rows.flatMap((row) => {
-    const cells = row.split(' | ').map((cell) => cell.replaceAll(' |', ''));
-    return places.map((_, i) => cells[1 + column + columns * i].replaceAll('*', '')).filter((cell) => cell !== '–');
-  });
-  return { beside: ratios.length, below: ratios.filter((ratio) => Number(ratio) < LEAST).length };
-}
+const WORST = 12;
 
 /** A table's columns for each size, the cells of a figure, and the peers of its ratios. */
 export const FORWARD = {
@@ -55,47 +47,75 @@ export const FORWARD = {
 };
 export const BACKWARD = {
   columns: ['µs', 'PyTorch', 'ort'],
-  cells: (m) => [micros(m.ours), ratioOf(m.torchRatio), ratioOf(m.ortRatio)],
+  cells: (m) => [micros(m.ours), told(m.torchRatio, 2), told(m.ortRatio, 2)],
   ratios: { 1: 'PyTorch', 2: 'onnxruntime-web' },
 };
 
-/** A row of the page: its name, and the cells of each size. @param {object[]} figures of one row, a size each */
-const rowOf = (figures, { cells }) => `| ${[figures[0].name, ...figures.flatMap(cells)].join(' | ')} |`;
-const headOf = ({ columns }) => [
-  `| row | ${places.map((place) => [`${place}: ${columns[0]}`, ...columns.slice(1)].join(' | ')).join(' | ')} |`,
-  `|---|${'---:|'.repeat(columns.length * places.length)}`,
-];
+const quoted = (cell) => (/[",]/.test(cell) ? `"${cell.replaceAll('"', '""')}"` : cell);
+const csvOf = ({ columns }, rows) => {
+  const head = ['row', ...places.flatMap((place) => columns.map((column) => `${place}: ${column}`))];
+  return [head, ...rows].map((cells) => `${cells.map(quoted).join(',')}\n`).join('');
+};
+/** The rows of such a file, without its head; a row is its name and its cells. @param {string} csv */
+const rowsIn = (csv) =>
+  csv
+    .trim()
+    .split('\n')
+    .slice(1)
+    .map((line) => [...line.matchAll(/(?:^|,)(?:"((?:[^"]|"")*)"|([^,]*))/g)])
+    .map((cells) => cells.map(([, long, short]) => long?.replaceAll('""', '"') ?? short));
 
-/** A section: when and where, how many, the rows in the order of the benchmark. */
-function sectionOf(title, about, rows, all, table) {
-  const sums = Object.entries(table.ratios).map(([column, peer]) => {
-    const { beside, below } = counted(rows, Number(column), table.columns.length);
-    return `of ${beside} figures beside ${peer}, ${below} are below ${LEAST}`;
+/** Figures of these rows that have this peer's: row, size, microseconds, ratio. */
+function figuresBeside(rows, column, { columns }) {
+  const at = (i) => 1 + columns.length * i;
+  const all = rows.flatMap((cells) =>
+    places.map((place, i) => ({ name: cells[0], place, us: cells[at(i)], ratio: Number(cells[at(i) + column]) })),
+  );
+  return all.filter(({ ratio }) => Number.isFinite(ratio));
+}
+
+/** The lowest ratios first. */
+const lowest = (figures) => [...figures].sort((a, b) => a.ratio - b.ratio).slice(0, WORST);
+
+/** A section: when and where, how many, the plot, the lowest ratios, and where all rows are. */
+function sectionOf(title, about, rows, all, table, file) {
+  const peers = Object.entries(table.ratios).map(([column, peer]) => ({
+    peer,
+    figures: figuresBeside(rows, Number(column), table),
+  }));
+  const sums = peers.map(({ peer, figures }) => {
+    const below = figures.filter(({ ratio }) => ratio < LEAST).length;
+    return `of ${figures.length} figures beside ${peer}, ${below} are below ${LEAST}`;
   });
-  const sum = `${rows.length} of ${all} rows are measured; ${sums.join('; ')}.`;
-  return [`## ${title}`, '', wrapped(about), '', wrapped(sum), '', ...headOf(table), ...rows, ''].join('\n');
+  const sum = `${rows.length} of ${all} rows are measured; ${sums.join('; ')}. All rows: [${file}.csv](${file}.csv).`;
+  const worst = peers.flatMap(({ peer, figures }) =>
+    lowest(figures).map((f) => `| ${f.name} | ${f.place} | ${f.us} | ${peer} | ${f.ratio.toFixed(2)} |`),
+  );
+  const head = ['| the lowest ratios | size | µs | beside | ratio |', '|---|---|---:|---|---:|'];
+  const plot = `![Ratios of all rows, sorted](${file}.svg)`;
+  const lines = [`## ${title}`, '', wrapped(about), '', wrapped(sum), '', plot, '', ...head, ...worst, ''];
+  return {
+    text: lines.join('\n'),
+    svg: curvesOf(peers.map(({ peer, figures }) => ({ peer, figures, places }))),
+  };
 }
 
 /**
- * The page with figures measured now in the section of that title, instead of those of the same rows there; rows that
- * are not among `names` any more go.
+ * The page with the section of that title made anew, the section's CSV file and its plot. Rows measured now replace
+ * those of the same names in `csv`; rows that are not among `names` any more go.
+ * `file`: the name of CSV and plot, without their ends.
  */
-export function pageWith(page, { title, about, names, figures, table = FORWARD }) {
+export function pageWith(page, { title, about, names, figures, csv = '', file, table = FORWARD }) {
+  const lines = new Map(rowsIn(csv).map((cells) => [cells[0], cells]));
+  for (const name of names) {
+    const measured = figures.filter((figure) => figure.name === name); // whole rows only
+    if (measured.length === places.length) lines.set(name, [name, ...measured.flatMap(table.cells)]);
+  }
+  const rows = names.flatMap((name) => (lines.has(name) ? [lines.get(name)] : []));
   const [start, ...sections] = page.split(/^(?=## )/m);
   const kept = sections.filter((section) => !section.startsWith(`## ${title}\n`));
-  const old = sections.find((section) => section.startsWith(`## ${title}\n`)) ?? '';
-  const isRow = (line) => line.startsWith('| ') && !line.startsWith('| row | ');
-  const lines = new Map(
-    old
-      .split('\n')
-      .filter(isRow)
-      .map((line) => [nameOf(line), line]),
-  );
-  for (const name of names) {
-    const of = figures.filter((figure) => figure.name === name); // whole rows only
-    if (of.length === places.length) lines.set(name, rowOf(of, table));
-  }
-  const rows = names.flatMap((name) => lines.get(name) ?? []);
-  const all = [...kept, sectionOf(title, about, rows, names.length, table)].sort();
-  return `${[start.trimEnd(), ...all.map((section) => section.trimEnd())].join('\n\n')}\n`;
+  const { text, svg } = sectionOf(title, about, rows, names.length, table, file);
+  const all = [...kept, text].sort();
+  const whole = `${[start.trimEnd(), ...all.map((section) => section.trimEnd())].join('\n\n')}\n`;
+  return { page: whole, csv: csvOf(table, rows), svg };
 }

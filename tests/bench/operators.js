@@ -1,8 +1,9 @@
 // The benchmark of operators: each alone, at three sizes, ours beside onnxruntime-web (operator_measure.js), or its
 // backward pass beside PyTorch's, too (gradient_measure.js).
 
-import { readFileSync, writeFileSync } from 'node:fs';
+import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { cpus } from 'node:os';
+import { basename } from 'node:path';
 import { gradientRows } from './gradient_rows.js';
 import { disagrees, SIZES } from './operator_measure.js';
 import { ROWS } from './operator_rows.js';
@@ -41,8 +42,15 @@ function chosenOf(names, words) {
 function write({ name, clock }, rounds, figures, { page, rows, table }) {
   const today = new Date().toISOString().slice(0, 10);
   const about = `${name}, ${cpus()[0].model}, ${clock}, ${rounds} rounds; the last of them ${today}.`;
-  const title = `In ${name.split(' ')[0]}`;
-  writeFileSync(page, pageWith(readFileSync(page, 'utf8'), { title, about, names: rows(), figures, table }));
+  const place = name.split(' ')[0];
+  const file = `${basename(page.pathname, '.md')}-${place.toLowerCase()}`;
+  const beside = (/** @type {string} */ end) => new URL(`${file}.${end}`, page);
+  const csv = existsSync(beside('csv')) ? readFileSync(beside('csv'), 'utf8') : '';
+  const section = { title: `In ${place}`, about, names: rows(), figures, csv, file, table };
+  const made = pageWith(readFileSync(page, 'utf8'), section);
+  writeFileSync(beside('csv'), made.csv);
+  writeFileSync(beside('svg'), made.svg);
+  writeFileSync(page, made.page);
 }
 
 /**

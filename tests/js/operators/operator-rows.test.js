@@ -130,23 +130,32 @@ test('the page of figures takes over what is measured again, and lets go of rows
       limit: i ? 'copy' : 'multiply-add',
       ofLimit: 0.5,
     }));
-  const section = { title: 'In Node', about: 'Node.', names: ['A', 'B'] };
-  const first = pageWith('# Page\n', { ...section, figures: [...figures('A', 0.04), ...figures('B', 0.01)] });
+  const section = { title: 'In Node', about: 'Node.', names: ['A', 'B, C'], file: 'speed-node' };
+  const first = pageWith('# Page\n', { ...section, figures: [...figures('A', 0.04), ...figures('B, C', 0.01)] });
   assert.match(
-    first,
-    /^# Page\n\n## In Node\n\nNode\.\n\n2 of 2 rows are measured; of 6 figures beside a peer, 3 are below 0\.83\.\n/,
+    first.page,
+    /^# Page\n\n## In Node\n\nNode\.\n\n2 of 2 rows are measured; of 6 figures beside a peer, 3 are below 0\.83\. All rows:/,
   );
-  assert.ok(first.includes('\n| A | 40 | **0.50** | 50 m | 400 | **0.50** | 50 c | 4000 | **0.50** | 50 c |\n'));
-  const alone = figures('B', 0.01).map((figure) => ({ ...figure, ort: undefined, ratio: Number.NaN }));
-  const other = pageWith(first, { ...section, title: 'In Chromium', figures: alone });
-  const again = pageWith(other, { ...section, names: ['B', 'C'], figures: figures('C', 0.02).slice(0, 2) });
-  assert.ok(
-    again.includes('\n1 of 2 rows are measured; of 0 figures beside a peer, 0 are below 0.83.\n') &&
-      again.includes('| 10 | – |'),
+  assert.ok(first.page.includes('\n\n![Ratios of all rows, sorted](speed-node.svg)\n\n'));
+  assert.match(
+    first.page,
+    /ratio \|\n\|[-|:]+\|\n\| A \| first cache \| 40 \| a peer \| 0\.50 \|\n/,
+    'the lowest first',
   );
-  assert.ok(
-    !again.includes('| A |') && !again.includes('| C |') && again.indexOf('Chromium') < again.indexOf('In Node'),
-  );
+  assert.match(first.csv, /^row,first cache: µs,[^\n]*\nA,40,0\.50,50 m,400,0\.50,50 c,4000,0\.50,50 c\n"B, C",10,/);
+  assert.equal(first.svg.match(/<polyline/g).length, 3, 'a curve for each size');
+  const alone = figures('B, C', 0.01).map((figure) => ({ ...figure, ort: undefined, ratio: Number.NaN }));
+  const other = pageWith(first.page, { ...section, title: 'In Chromium', file: 'speed-chromium', figures: alone });
+  assert.match(other.csv, /^row,[^\n]*\n"B, C",10,–,/);
+  const again = pageWith(other.page, {
+    ...section,
+    names: ['B, C', 'D'],
+    figures: figures('D', 0.02).slice(0, 2), // no whole row
+    csv: first.csv,
+  });
+  assert.ok(again.page.includes('\n1 of 2 rows are measured; of 3 figures beside a peer, 0 are below 0.83.'));
+  assert.equal(again.csv, first.csv.replace(/^A,.*\n/m, ''), 'what is not measured again stays');
+  assert.ok(again.page.indexOf('## In Chromium') < again.page.indexOf('## In Node'));
 });
 
 const elements = (dims) => dims.reduce((a, b) => a * b, 1);
