@@ -73,7 +73,7 @@ export function testingPage() {
 | damaged files by the thousand | arrays, tables, samples, features, adapters | \`npm run hostile\` |
 | programs cut at random saves | resume to the bit | \`npm run resumes\` |
 | aborts of long runs | 200 of each kind | \`npm run aborts\` |
-| operators beside onnxruntime-web, for speed | ${rows} files of rows (`docs/measured/operator-speed.md`) | \`npm run bench -- --operators\` |
+| operators beside onnxruntime-web, for speed | ${rows} files of rows (\`docs/measured/operator-speed.md\`) | \`npm run bench -- --operators\` |
 | the site | every page, its links, its landing | \`npm run site:test\` |
 | lines that the C tests reach | the figures are not kept here | \`npm run coverage\` |
 
