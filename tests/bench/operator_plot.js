@@ -21,7 +21,10 @@ function curveOf(ratios, look) {
   return `<polyline fill="none" stroke-width="2" ${look} points="${points.join(' ')}"/>`;
 }
 
-/** @param {{ peer: string, places: string[], figures: { place: string, ratio: number }[] }[]} peers @returns {string} */
+/**
+ * @param {{ peer: string, places: string[], figures: { place: string, ratio: number }[] }[]} peers
+ * @returns {string}
+ */
 export function curvesOf(peers) {
   const grid = TICKS.map((ratio) => {
     const [y, width] = [up(ratio).toFixed(1), ratio === 1 ? 1.5 : 0.5];

@@ -32,6 +32,9 @@ function kills() {
   return Object.fromEntries(list.split(', ').map((pair) => [pair.split(': ')[0], Number(pair.split(': ')[1])]));
 }
 
+const table = (head, rows) =>
+  [head, head.map(() => '---'), ...rows].map((cells) => `| ${cells.join(' | ')} |`).join('\n');
+
 export function testingPage() {
   const c = filesIn('tests/c', /\.c$/).filter((file) => /^int main/m.test(read(file)));
   const js = filesIn('tests/js', /\.test\.js$/);
@@ -46,36 +49,73 @@ export function testingPage() {
   const models = allModels();
   const killed = kills();
   const all = Object.values(killed).reduce((sum, n) => sum + n);
+  const held = table(
+    ['', 'how many', 'what they hold'],
+    [
+      [
+        'C tests',
+        `${c.length} programs`,
+        'kernels beside loops in double, passes, formats, sessions; under AddressSanitizer and UndefinedBehaviorSanitizer',
+      ],
+      [
+        'cases of operators',
+        `${number(operators)} operators`,
+        'each case: shapes, dirty memory, in place, symbols; the gradient beside central differences, and ' +
+          `PyTorch's numbers of ${number(cases)} cases`,
+      ],
+      ['JavaScript tests', tests(js), 'the package in Node, and rules of the repository'],
+      [
+        'browser tests',
+        tests(browser),
+        'Chromium, and Firefox where it may differ: both train to the same bits as Node',
+      ],
+      [
+        'golden files',
+        number(filesIn('tests/golden/data', /\.(json|txt)$/).length),
+        'numbers of PyTorch, Keras, scikit-learn, PEFT, ONNX Runtime and others, none of which a test needs',
+      ],
+      ["ONNX's own cases", `all but ${leftOut}`, 'those are named in `tests/onnx/left-out.json`, each with its reason'],
+      ['earlier finds of the fuzzers', `${found.length} inputs`, 'each is read again'],
+    ],
+  );
+  const kinds = Object.entries(killed).map(([kind, n]) => `${kind} ${n}`);
+  const asked = table(
+    ['', 'how many', 'command'],
+    [
+      [
+        "models of today's exporters",
+        `${models.trained} of ${models.trainable} exports of ${models.architectures} architectures train with their ` +
+          'losses ([models](models.md))',
+        '`npm run models`',
+      ],
+      ['fuzz targets', String(fuzz.length), '`npm run fuzz`'],
+      ['kills during saves', `${all}: ${kinds.join(', ')}`, '`npm run crash`'],
+      [
+        'mutants of gradients, of readers and savers',
+        `at least 95 % must be killed; ${equivalent} lines are listed as changing no result`,
+        '`npm run mutants`, `npm run mutants:files`',
+      ],
+      ['damaged files by the thousand', 'arrays, tables, samples, features, adapters', '`npm run hostile`'],
+      ['programs cut at random saves', 'resume to the bit', '`npm run resumes`'],
+      ['aborts of long runs', '200 of each kind', '`npm run aborts`'],
+      [
+        'operators beside onnxruntime-web, for speed',
+        `${rows} files of rows (\`docs/measured/operator-speed.md\`)`,
+        '`npm run bench -- --operators`',
+      ],
+      ['the site', 'every page, its links, its landing', '`npm run site:test`'],
+      ['lines that the C tests reach', 'the figures are not kept here', '`npm run coverage`'],
+    ],
+  );
   return `# Testing
 
 \`npm run docs:testing\` writes this page from the files of the repository; a test fails when its counts are old.
 
 ## What \`npm test\` runs
-| | how many | what they hold |
-|---|---|---|
-| C tests | ${c.length} programs | kernels beside loops in double, passes, formats, sessions; under AddressSanitizer and UndefinedBehaviorSanitizer |
-| cases of operators | ${number(operators)} operators | each case: shapes, dirty memory, in place, symbols; the gradient beside central differences, and PyTorch's numbers of ${number(cases)} cases |
-| JavaScript tests | ${tests(js)} | the package in Node, and rules of the repository |
-| browser tests | ${tests(browser)} | Chromium, and Firefox where it may differ: both train to the same bits as Node |
-| golden files | ${number(filesIn('tests/golden/data', /\.(json|txt)$/).length)} | numbers of PyTorch, Keras, scikit-learn, PEFT, ONNX Runtime and others, none of which a test needs |
-| ONNX's own cases | all but ${leftOut} | those are named in \`tests/onnx/left-out.json\`, each with its reason |
-| earlier finds of the fuzzers | ${found.length} inputs | each is read again |
+${held}
 
 ## What runs on demand
-| | how many | command |
-|---|---|---|
-| models of today's exporters | ${models.trained} of ${models.trainable} exports of ${models.architectures} architectures train with their losses ([models](models.md)) | \`npm run models\` |
-| fuzz targets | ${fuzz.length} | \`npm run fuzz\` |
-| kills during saves | ${all}: ${Object.entries(killed)
-    .map(([kind, n]) => `${kind} ${n}`)
-    .join(', ')} | \`npm run crash\` |
-| mutants of gradients, of readers and savers | at least 95 % must be killed; ${equivalent} lines are listed as changing no result | \`npm run mutants\`, \`npm run mutants:files\` |
-| damaged files by the thousand | arrays, tables, samples, features, adapters | \`npm run hostile\` |
-| programs cut at random saves | resume to the bit | \`npm run resumes\` |
-| aborts of long runs | 200 of each kind | \`npm run aborts\` |
-| operators beside onnxruntime-web, for speed | ${rows} files of rows (\`docs/measured/operator-speed.md\`) | \`npm run bench -- --operators\` |
-| the site | every page, its links, its landing | \`npm run site:test\` |
-| lines that the C tests reach | the figures are not kept here | \`npm run coverage\` |
+${asked}
 
 ## What is not tested
 - **Phones and tablets.** No Android or iOS device has run a test; narrow and low screens are tested in Chromium alone.
