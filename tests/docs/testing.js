@@ -55,7 +55,7 @@ export function testingPage() {
       [
         'C tests',
         `${c.length} programs`,
-        'kernels beside loops in double, passes, formats, sessions; under AddressSanitizer and UndefinedBehaviorSanitizer',
+        'kernels beside loops in double, passes, formats, sessions, under the sanitizers of addresses and behaviour',
       ],
       [
         'cases of operators',
