@@ -105,7 +105,7 @@ function relink(text, file, all, at = all.get(file)) {
     if (demo) return `${open}${posix.relative(posix.dirname(at), demo)}/${anchor}){target="_self"}`;
     const address = all.get(path) ?? copied(path);
     const link = posix.relative(posix.dirname(at), address);
-    const isFile = !/\.(md|webp|svg)$/.test(address); // no page, so not the router's
+    const isFile = !/^source\/.*\.(webp|svg)$|^(?!source\/).*\.md$/.test(address); // no page, so not the router's
     return `${open}${link.startsWith('.') ? link : `./${link}`}${anchor})${isFile ? '{target="_self"}' : ''}`;
   });
 }

@@ -28,7 +28,7 @@ const REFERENCE = {
 };
 const MEASURED = {
   Speed: ['benchmarks', 'first-hour', 'operator-speed', 'gradient-speed'],
-  Coverage: ['operators', 'models', 'testing'],
+  Coverage: ['operators', 'models', 'hosts', 'testing'],
 };
 const INTERNALS = {
   'How it works': ['design', 'map', 'building', 'contributing'],

@@ -1,8 +1,8 @@
 /** The landing's network: it reads digits, and learns a heart from five drawings, with the modules of the demo. */
 
 const HEART = '♥';
-/** A third of the demo's lesson, at a higher rate: a second, in which it learns a heart and keeps its digits. */
-const LESSON = { epochs: 3, schedule: { type: 'cosine', lr: 2e-3, warmup: 10 } };
+/** Less than the demo's lesson, at a higher rate: a second, in which it learns a heart and keeps its digits. */
+const LESSON = { epochs: 3, batchSize: 32, seed: 1, schedule: { type: 'cosine', lr: 2e-3, warmup: 10 } };
 
 /** The demo's modules, which the site holds beside its pages. @param {string} folder its address, with a slash */
 export async function loadDemo(folder) {
@@ -56,8 +56,9 @@ export class HeartLearner {
     const hearts = this.drawings.map((pixels) => ({ label: HEART, pixels }));
     const before = this.#session;
     this.#session = session; // what it reads changes while it learns
-    await this.#demo.train(session, this.#demo.practice(hearts, practice, session.classNames, {}), {
+    await session.fit(this.#demo.practice(hearts, practice, session.classNames, {}), {
       ...LESSON,
+      augment: this.#demo.HANDS,
       onBatch: ({ step, steps }) => progress(step / steps),
     });
     await before.release();

@@ -57,6 +57,21 @@ test("the menus name pages that are there, and the landing's figures stand in th
   assert.match(read('docs/index.md'), /^README\.md's figures$/m);
 });
 
+test("the landing's pad finds in the demo's modules what it calls", async () => {
+  const files = [...read('docs/.vitepress/theme/heart.js').matchAll(/'([\w-]+\.js)'/g)].map(([, file]) => file);
+  assert.ok(files.length > 2, `${files}`);
+  const modules = await Promise.all(files.map((file) => import(path.join(root, 'web-demo', file))));
+  const demo = Object.assign({}, ...modules);
+  const code = read('docs/.vitepress/theme/heart.js') + read('docs/.vitepress/theme/HeartPad.vue');
+  const called = [...code.matchAll(/demo\.(\w+)/g)].map(([, name]) => name);
+  const taken = [...code.matchAll(/const \{ (.*) \} = this\.#demo/g)].flatMap(([, names]) => names.split(', '));
+  assert.ok(called.length > 4 && taken.length > 2, `${called}; ${taken}`);
+  assert.deepEqual(
+    [...called, ...taken].filter((name) => !(name in demo)),
+    [],
+  );
+});
+
 test('twenty questions of newcomers are answered, each with a page that says more', () => {
   const answers = read('docs/guides/faq.md').split(/^### /m).slice(1);
   assert.ok(answers.length >= 20, `${answers.length} questions`);
