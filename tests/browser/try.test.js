@@ -51,10 +51,18 @@ class Trier extends Visitor {
   /** The page's sentence for files that it refuses. */
   async refuses(...files) {
     const before = await this.text('#model-facts');
-    await this.page.setInputFiles('#model-files', files);
-    await this.page.waitForSelector('#model-words:not([hidden])');
+    const words = await this.said('#model-words', () => this.page.setInputFiles('#model-files', files));
     assert.equal(await this.text('#model-facts'), before, 'the model before is kept');
-    return await this.text('#model-words');
+    return words;
+  }
+  /** The sentence that comes after an act, not one that stood there before. */
+  async said(place, act) {
+    await this.page.locator(place).evaluate((element) => {
+      element.hidden = true;
+    });
+    await act();
+    await this.page.waitForSelector(`${place}:not([hidden])`);
+    return await this.text(place);
   }
 }
 
@@ -108,9 +116,8 @@ test('a visit: models, wrong files, a table and pictures, trained and exported',
     assert.match(await v.refuses(torch), /torch\.onnx\.export/);
     assert.match(await v.refuses(golden('external/one_file.onnx')), /keeps its weights in 'one_file\.onnx\.data'/);
 
-    await page.setInputFiles('#data-folder', path.join(pictures, 'one'));
-    await page.waitForSelector('#data-words:not([hidden])');
-    assert.match(await v.text('#data-words'), /^3 pictures of one class alone, the folder 'red'/);
+    const chosen = await v.said('#data-words', () => page.setInputFiles('#data-folder', path.join(pictures, 'one')));
+    assert.match(chosen, /^3 pictures of one class alone, the folder 'red'/);
     await page.setInputFiles('#data-folder', path.join(pictures, 'two'));
     await page.waitForSelector('#train-card:not([hidden])');
     assert.match(await v.text('#data-shown'), /24 pictures of 2 classes, 'blue' and 'red'.*1 file cannot be read/s);
@@ -127,9 +134,8 @@ test('a visit: models, wrong files, a table and pictures, trained and exported',
 
     await page.click('#example-small');
     await v.tried('small.onnx');
-    await page.setInputFiles('#data-files', { name: 'empty.csv', mimeType: 'text/csv', buffer: Buffer.from('') });
-    await page.waitForSelector('#data-words:not([hidden])');
-    assert.match(await v.text('#data-words'), /empty\.csv/);
+    const empty = { name: 'empty.csv', mimeType: 'text/csv', buffer: Buffer.from('') };
+    assert.match(await v.said('#data-words', () => page.setInputFiles('#data-files', empty)), /empty\.csv/);
     await page.click('#example-data');
     await page.waitForSelector('#train-card:not([hidden])');
     t.diagnostic(await v.trains());

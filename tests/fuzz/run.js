@@ -82,7 +82,9 @@ function targets() {
 }
 
 /** The programs of 64 bits with sanitizers are built beside the C tests, of the same objects. */
-const folderOf = (kind) => (kind === '64' ? 'build/test' : `build/fuzz/${kind}`);
+function folderOf(kind) {
+  return kind === '64' ? 'build/test' : `build/fuzz/${kind}`;
+}
 
 function build(kind, { m32, bare }) {
   const clang = sanitizingClang();
