@@ -93,7 +93,7 @@ export async function withLabels(ask, outputs, info, { classNames, properties },
   const rows = rowsOf(data, data.length / classes);
   const wantsShares = probabilities || least > 0;
   const activation = wantsShares ? await activationOf(ask, info, scores) : undefined;
-  const kind = { activation, areScores, areApart: info.eval?.inputs.some(({ name }) => name.startsWith('target')) };
+  const kind = { activation, areScores, areApart: !areScores && hasTarget(info) };
   const shares = wantsShares ? rows.map((row) => sharesOf(row, kind, known.temperature)) : [];
   const named = rows.map((row, i) => {
     const best = row.reduce((a, b) => Math.max(a, b), -Infinity);
@@ -106,6 +106,18 @@ export async function withLabels(ask, outputs, info, { classNames, properties },
     ...(labels && { labels: new Tensor('string', named, dims.slice(0, -1)) }),
     ...(probabilities && { probabilities: new Tensor('float32', all, dims) }),
   };
+}
+
+/** The name of the labels of a loss of numbers (src/train/loss.c). */
+const TARGET = /^target(_\d+)?$/;
+
+/**
+ * True if the loss compares numbers, not classes. An input of the model's own may be called target, too.
+ * @param {SessionInfo} info
+ */
+function hasTarget({ eval: graph }) {
+  const inputs = graph?.inputs ?? [];
+  return inputs.some(({ name }) => TARGET.test(name)) && !inputs.some(({ labels }) => labels);
 }
 
 /**

@@ -75,8 +75,8 @@ const APART = {
   LogSoftmax: (row) => sigmoid(softmax(row).map(Math.log)),
 };
 
-/** @param {any[]} nodes @param {string} [type] @param {number} [columns] */
-function modelOf(nodes, type = 'float32', columns = CLASSES) {
+/** @param {any[]} nodes @param {string} [type] @param {number} [columns] @param {any[]} [more] inputs beside x */
+function modelOf(nodes, type = 'float32', columns = CLASSES, more = []) {
   const numbers = (/** @type {string} */ name, /** @type {number[]} */ ...list) =>
     tensor(name, { type: 'int64', dims: [list.length], data: BigInt64Array.from(list, BigInt) });
   const number = (/** @type {string} */ name, /** @type {number} */ value) =>
@@ -92,7 +92,7 @@ function modelOf(nodes, type = 'float32', columns = CLASSES) {
       number('low', 0.25),
       number('high', 0.5),
     ],
-    input: [info('x', 1, ['N', INPUTS])],
+    input: [info('x', 1, ['N', INPUTS]), ...more],
     output: info('y', TYPES[type], ['N', columns]),
   });
   return modelProto({ graph, opsetImport: opsetId(17) });
@@ -114,6 +114,24 @@ for (const [ending, [nodes, wanted, type, columns]] of Object.entries(ENDINGS))
       await session.release();
     }
   });
+
+test('an input of the model that is called target makes no sigmoids of scores of classes', async () => {
+  for (const name of ['target', 'target_mask']) {
+    const model = modelOf([node('Mul', ['z', name], ['y'])], 'float32', CLASSES, [info(name, 1, ['N', 1])]);
+    const session = await TrainingSession.create(
+      await generateArtifacts(model, { loss: 'cross-entropy', ...HERE }),
+      HERE,
+    );
+    const inputs = {
+      x: new Tensor('float32', X, [ROWS, INPUTS]),
+      [name]: new Tensor('float32', new Float32Array(ROWS).fill(1), [ROWS, 1]),
+    };
+    const { probabilities } = await session.predict(inputs, { probabilities: true });
+    const off = SCORES.flatMap(softmax).map((p, i) => Math.abs(p - probabilities.data[i]));
+    assert.ok(Math.max(...off) < 1e-6, `${name}: ${probabilities.data}`);
+    await session.release();
+  }
+});
 
 test('metrics read outputs of float16 as numbers', async () => {
   const labels = {
