@@ -166,8 +166,8 @@ async function addNow() {
     $('#labels input').focus();
     return teachStatus('Choose what it is first, or + for a class of your own.');
   }
+  const { strokes } = pad;
   try {
-    const { strokes } = pad;
     pad.clear();
     const { aside } = await drawings.add(strokes, label),
       count = drawings.of(label).length;
@@ -176,6 +176,7 @@ async function addNow() {
     teachStatus(`${label}: ${count} drawing${count === 1 ? '' : 's'}. ${then}`);
     if (guiding && sinceLesson().pending.length >= SLOTS) learn();
   } catch (error) {
+    if (pad.empty) pad.take(strokes); // it was not kept
     trouble(error);
   }
 }

@@ -55,6 +55,16 @@ visit('the page begins with a digit that it reads; others are read while they ar
   await v.page.click('#clear');
   await v.draw(SHAPES.one);
   await v.reads('1');
+
+  await v.page.evaluate(() => {
+    IDBObjectStore.prototype.put = IDBObjectStore.prototype.add = () => {
+      throw new DOMException('the disk is full', 'QuotaExceededError');
+    };
+  });
+  await v.page.click('#add');
+  await v.page.waitForSelector('#trouble:not([hidden])');
+  assert.match(await v.text('#trouble-words'), /full/);
+  assert.ok(await v.page.isHidden('#pad-hint'), 'the drawing is on the pad still');
 });
 
 visit('the guess goes over to a new symbol while it is learned, and the page stays smooth', async (v, t) => {
@@ -207,7 +217,9 @@ visit('a tab closed while it learns goes on to the bit; a forgotten drawing leav
   await v.page.click('#forget-dialog button[value=cancel]');
   assert.equal(await v.page.locator('#gallery button').count(), 5, 'it asks first');
   await v.page.click('#forget');
-  await v.learn('#forget-dialog button[value=forget]');
+  await v.page.click('#forget-dialog button[value=forget]');
+  await v.page.waitForFunction(() => /is deleted, and /.test(document.querySelector('#teach-status').textContent));
+  await v.learned();
   assert.match(await v.text('#teach-status'), /is deleted, and the network learned again from how it came, without it/);
   assert.equal(hash(await v.exported()), straight, 'as if it had never been there');
   const kept = await v.page.evaluate(async () => {

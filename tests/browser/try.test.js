@@ -149,7 +149,14 @@ test('a visit: models, wrong files, a table and pictures, trained and exported',
 
     await page.fill('#epochs', '9999');
     await page.click('#go');
-    await page.waitForFunction(() => /^Epoch [2-9]/.test(document.querySelector('#train-status').textContent));
+    const inEpoch2 = () => /^Epoch [2-9]/.test(document.querySelector('#train-status').textContent);
+    await page.waitForFunction(inEpoch2);
+    await page.click('#example-data'); // other data while it trains: it can train with these
+    await v.tried('small.onnx');
+    await page.waitForSelector('#go:enabled');
+    await page.fill('#epochs', '9999');
+    await page.click('#go');
+    await page.waitForFunction(inEpoch2);
     for (const worker of page.workers()) await worker.evaluate(() => self.close()).catch(() => {}); // it is gone
     await page.waitForSelector('#train-words:not([hidden])');
     assert.match(await v.text('#train-words'), /worker died .* Model and data are kept: train again\.$/);

@@ -36,6 +36,8 @@ export class TrainCard {
   #training;
   /** @type {AbortController | undefined} */
   #stopping;
+  /** Counts resets, so that a training which one has overtaken changes nothing. */
+  #resets = 0;
   #steps = 0;
   /** Steps of the fits that were completed; one that is gone on with counts from its own start. */
   #before = 0;
@@ -59,8 +61,9 @@ export class TrainCard {
     this.#stopping?.abort();
     const before = this.#training;
     this.#training = undefined;
-    for (const id of ['#charts', '#results', '#keep', '#more', '#stop', '#progress']) $(id).hidden = true;
-    say($('#train-words'));
+    this.#resets++;
+    this.#busy(false);
+    for (const id of ['#charts', '#results', '#keep']) $(id).hidden = true;
     say($('#train-status'), '');
     say($('#kept'), '');
     await before?.release();
@@ -70,14 +73,18 @@ export class TrainCard {
     const given = this.#given();
     if (!given) return;
     await this.reset();
+    const mine = this.#resets;
     try {
       const recipe = chosenRecipe();
       this.#busy(true);
       say($('#train-status'), 'Making the training graph …');
       this.#lines = { own: [], held: [], accuracy: [] };
       this.#steps = this.#before = 0;
-      this.#training = await Training.open(given.model, recipe, given.data);
+      const training = await Training.open(given.model, recipe, given.data);
+      if (mine !== this.#resets) return await training.release();
+      this.#training = training;
     } catch (error) {
+      if (mine !== this.#resets) return;
       this.#busy(false);
       say($('#train-status'), '');
       return say($('#train-words'), adviceFor(error));
@@ -113,8 +120,9 @@ export class TrainCard {
     const time = timeText(performance.now() - begun);
     say($('#train-status'), `${ended} after ${counted(this.#steps, 'step')}, ${time}. Judging …`);
     try {
-      showResults($('#results'), await training.judge(), given.data);
+      const judgement = await training.judge();
       if (training !== this.#training) return;
+      showResults($('#results'), judgement, given.data);
       say($('#train-status'), [`${ended} after ${counted(this.#steps, 'step')}, ${time}.`, ...warnings].join(' '));
       $('#keep').hidden = false;
       this.#busy(false);
