@@ -1,13 +1,12 @@
 /** The site's pages, which tools/site.mjs has gathered in docs/.vitepress/pages, their menus and their search. */
 
 import { createHash } from 'node:crypto';
-import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { readdirSync, readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { defineConfig } from 'vitepress';
 import { runnable } from './run.mjs';
 
 const source = fileURLToPath(new URL('pages/', import.meta.url));
-const demos = fileURLToPath(new URL('../../web-demo/', import.meta.url));
 
 const LEARN = { Learn: ['first-network', 'from-pytorch', 'from-keras', 'pictures', 'gestures', 'words', 'never-worse'] };
 /** Pages of the guides in groups. A page that no group names stands under "More". */
@@ -50,7 +49,7 @@ function menuOf(folder, groups) {
 
 /** The pages of trainlet/layers have a group of their own. */
 function withLayers(groups) {
-  const files = existsSync(`${source}reference/layers`) ? readdirSync(`${source}reference/layers`) : [];
+  const files = readdirSync(`${source}reference/layers`);
   return { ...groups, 'trainlet/layers': files.map((file) => `layers/${file.slice(0, -3)}`) };
 }
 
@@ -74,9 +73,7 @@ function withPolicy(html) {
   return html.replace('<head>', `<head>\n<meta http-equiv="Content-Security-Policy" content="${policy}">`);
 }
 
-/** A link to a page beside VitePress's own, where it is there. */
-const appLink = (text, app) => (existsSync(`${demos}${app}/index.html`) ? [{ text, link: `/${app}/`, target: '_self' }] : []);
-const learn = existsSync(`${source}learn`) ? menuOf('learn', LEARN).flatMap(({ items }) => items) : [];
+const learn = menuOf('learn', LEARN).flatMap(({ items }) => items);
 
 /** GitHub's anchor of a heading, which the pages' links name. */
 const slugOf = (heading) =>
@@ -115,14 +112,14 @@ export default defineConfig({
   themeConfig: {
     search: { provider: 'local' },
     nav: [
-      ...learn.slice(0, 1).map(({ link }) => ({ text: 'Learn', link, activeMatch: '^/learn/' })),
+      { text: 'Learn', link: learn[0].link, activeMatch: '^/learn/' },
       { text: 'Guides', link: '/guides/start', activeMatch: '^/guides/' },
       { text: 'Reference', link: '/reference/', activeMatch: '^/reference/' },
       { text: 'Measured', link: '/measured/benchmarks', activeMatch: '^/measured/' },
       { text: 'Inside', link: '/internals/design', activeMatch: '^/internals/' },
       { text: 'Demos', link: '/demo/', target: '_self' },
-      ...appLink('Playground', 'play'),
-      ...appLink('Your model', 'try'),
+      { text: 'Playground', link: '/play/', target: '_self' },
+      { text: 'Your model', link: '/try/', target: '_self' },
     ],
     sidebar: {
       '/learn/': learn,
