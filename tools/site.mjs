@@ -20,9 +20,9 @@ const docs = join(root, 'docs');
 const source = join(docs, '.vitepress/pages');
 const site = join(root, 'build/site');
 const built = join(root, 'build/site-built.json');
-const FOLDERS = ['learn', 'guides', 'measured', 'internals'].filter((folder) => existsSync(join(docs, folder)));
+const FOLDERS = ['learn', 'guides', 'measured', 'internals'];
 /** Folders of web-demo that stand beside demo/ in the site. */
-const APPS = ['play', 'try'].filter((app) => existsSync(join(root, 'web-demo', app)));
+const APPS = ['play', 'try'];
 /** Pages that stand elsewhere in the repository, by their address in the site. */
 const PAGES = {
   'internals/contributing.md': 'CONTRIBUTING.md',
@@ -73,13 +73,15 @@ function run(program, args, env = {}) {
 function isCurrent(base) {
   if (!existsSync(built) || !existsSync(join(site, 'index.html'))) return false;
   const last = JSON.parse(readFileSync(built, 'utf8'));
-  const folders = [...FOLDERS.map((folder) => `docs/${folder}`), 'docs/.vitepress/theme', 'js', 'models', 'web-demo'];
+  const pages = FOLDERS.map((folder) => `docs/${folder}`);
+  const folders = [...pages, 'docs/.vitepress/theme', 'examples', 'js', 'models', 'web-demo'];
   const inFolder = (folder) => [
     folder,
     ...readdirSync(join(root, folder), { recursive: true }).map((f) => join(folder, f)),
   ];
-  const own = ['docs/package.json', 'docs/.vitepress/config.mjs', 'tools/site.mjs', ...Object.values(PAGES)];
-  const files = [...own, ...folders.filter((folder) => existsSync(join(root, folder))).flatMap(inFolder)];
+  const config = ['config.mjs', 'run.mjs'].map((file) => `docs/.vitepress/${file}`);
+  const own = [...config, 'docs/package.json', 'tools/site.mjs', ...Object.values(PAGES)];
+  const files = [...own, ...folders.flatMap(inFolder)];
   return last.base === base && files.every((file) => changedAt(join(root, file)) < last.since);
 }
 
@@ -114,8 +116,7 @@ function relink(text, file, all, at = all.get(file)) {
 function demoAt(path) {
   const [isDemo, folder = ''] = /^web-demo(?:\/(.*?))?\/?(?:index\.html)?$/.exec(path) ?? [];
   if (isDemo === undefined || !existsSync(join(root, 'web-demo', folder, 'index.html'))) return undefined;
-  const address = APPS.includes(folder.split('/')[0]) ? folder : posix.join('demo', folder);
-  return address;
+  return APPS.includes(folder.split('/')[0]) ? folder : posix.join('demo', folder);
 }
 
 /** Copies a file that a page links to; a picture goes where VitePress bundles it from. */
@@ -241,13 +242,13 @@ function writeList(base) {
   const demos = {
     'demo/': 'A network learns handwriting.',
     'demo/pictures/': 'Classes of pictures, from a camera or files.',
+    'demo/writer/': 'A language model learns a style.',
+    'play/': 'An editor that runs and trains.',
+    'try/': 'Looks into an ONNX file, and trains it.',
   };
-  const apps = { 'play/': 'An editor that runs and trains.', 'try/': 'Looks into an ONNX file, and trains it.' };
-  const isThere = ([address]) => existsSync(join(site, address, 'index.html'));
-  const more = Object.entries({ ...demos, 'demo/writer/': 'A language model learns a style.', ...apps }).filter(
-    isThere,
+  const toTry = Object.entries(demos).map(
+    ([address, told]) => `- [${address.slice(0, -1)}](${base}${address}): ${told}`,
   );
-  const toTry = more.map(([address, told]) => `- [${address.slice(0, -1)}](${base}${address}): ${told}`);
   const head = [
     '# Trainlet',
     '',
@@ -280,7 +281,6 @@ async function copyDemos() {
 /** The playground's editor by CodeMirror, with the packages of docs/package.json, in the place of the plain one. */
 async function bundleEditor() {
   const editor = join(site, 'play/codemirror.js');
-  if (!existsSync(editor)) return;
   const { build } = await import('esbuild');
   await build({
     entryPoints: [editor],

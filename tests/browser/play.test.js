@@ -126,6 +126,7 @@ test('Chromium: what a visitor tries, links, and every layout', { timeout: PATIE
 
     await visitor.page.fill('textarea', 'console.log("mine");');
     await visitor.page.click('#link');
+    await visitor.page.waitForFunction(() => /^The link with/.test(document.querySelector('#note').textContent));
     const link = visitor.page.url();
     assert.equal(link, `${site.url}play/${await hashOf('console.log("mine");')}`);
     await visitor.page.goto('about:blank');
