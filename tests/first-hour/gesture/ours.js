@@ -6,9 +6,15 @@ import { gestures } from './data.js';
 
 const read = ({ signals, labels }) => ({ inputs: tensor(signals), labels: tensor(labels, 'int64') });
 const [train, test] = [read(gestures(200, 1)), read(gestures(100, 2))];
-const relu = { activation: 'relu' };
-const features = [conv1d(16, 5, relu), maxPooling1d(2), conv1d(32, 5, relu), globalAveragePooling1d()];
-const network = await sequential([input([32, 6]), permute([2, 1]), ...features, dense(4)]); // channels first
+const network = await sequential([
+  input([32, 6]),
+  permute([2, 1]), // channels first
+  conv1d(16, 5, { activation: 'relu' }),
+  maxPooling1d(2),
+  conv1d(32, 5, { activation: 'relu' }),
+  globalAveragePooling1d(),
+  dense(4),
+]);
 const artifacts = await generateArtifacts(network, { loss: 'cross-entropy', optimizer: { type: 'adam', lr: 0.005 } });
 const session = await TrainingSession.create(artifacts);
 await session.fit(train, { epochs: 5 });
