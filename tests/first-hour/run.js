@@ -28,7 +28,7 @@ const FOLDER = path.join(root, 'tests/first-hour');
 const PAGE = path.join(root, 'docs/measured/first-hour.md');
 const PATIENCE_MS = 600_000;
 const ML5 = '1.4.0';
-/** How often a program that begins at random numbers may miss the accuracy. */
+/** Programs begin at random numbers: they may miss the accuracy so often. */
 const MISSES = 2;
 const TYPES = { '.js': 'text/javascript', '.wasm': 'application/wasm', '.html': 'text/html' };
 const execute = promisify(execFile);
@@ -194,7 +194,8 @@ function rowOf({ title, wanted, note }, { lines, runs: { ours, ...theirs } }) {
 const pageOf = (rows, versions, state) => `# Beside TensorFlow.js
 
 \`npm run first-hour -- --write\` writes this page: the same tasks for Trainlet and ${versions},
-with the same data, network and epochs. The programs are in \`tests/first-hour/\`. They run from the packed package in a fresh folder.
+with the same data, network and epochs. The programs are in \`tests/first-hour/\`. They run from the packed package in
+a fresh folder.
 
 | task | lines | TensorFlow.js' lines | at least | Trainlet | TensorFlow.js |
 |---|---:|---:|---:|---:|---|
