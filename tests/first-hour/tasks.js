@@ -35,8 +35,8 @@ export const TASKS = {
     backends: ['default'],
     ml5: true,
     note:
-      "it writes no ONNX, so the last five of Trainlet's lines have no counterpart; ml5 saves by downloads, cannot go " +
-      'on with what it has loaded, and learns the same layers by SGD, 20 epochs in one visit',
+      "it writes no ONNX, so the last five of Trainlet's lines have no counterpart; ml5 saves by downloads, cannot " +
+      'go on with what it has loaded, and learns the same layers by SGD, 20 epochs in one visit',
   },
   cdn: {
     title: 'one `<script type="module">`, the library on another origin',
