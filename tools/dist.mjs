@@ -1,6 +1,6 @@
-// Builds dist/, the package as npm ships it: index.js, layers.js and their chunks, the worker in one file and
-// trainlet.min.js for browsers; node.js, node-layers.js and the command line for Node; the wasm files beside them.
-// Files that did not change are left alone.
+// Builds dist/, the package as npm ships it: index.js, layers.js, federated.js and their chunks, the worker in one file
+// and trainlet.min.js for browsers; node.js, node-layers.js, node-federated.js and the command line for Node; the wasm
+// files beside them. Files that did not change are left alone.
 //
 //   node tools/dist.mjs
 
@@ -13,6 +13,7 @@ import { ENGINES, root } from './programs.mjs';
 /** Its modules are one chunk: a page loads all of them before it has a session. */
 const PAGE = 'js/index.js';
 const LAYERS = 'js/layers/index.js';
+const FEDERATED = 'js/federated/index.js';
 const GROUPS = [PAGE, 'js/session/training.js', LAYERS];
 /** Smaller than a chunk costs, and used by several: they are in the page's. */
 const SMALL = ['js/base/checksum.js', 'js/base/timeout.js'];
@@ -23,7 +24,7 @@ const NODE = [
   { in: PAGE, out: 'node' },
   { in: 'js/cli/index.js', out: 'cli' },
 ];
-const NAMES = { 'js/engine/worker-browser.js': 'worker', [LAYERS]: 'layers' };
+const NAMES = { 'js/engine/worker-browser.js': 'worker', [LAYERS]: 'layers', [FEDERATED]: 'federated' };
 /** worker-augment.js imports what a page names, by comments that bundlers read and a minifier drops. */
 const COPIED = [
   'js/data/worker-augment.js',
@@ -57,11 +58,17 @@ export async function buildDist() {
   });
   const forNode = /** @type {const} */ ({ platform: 'node', minify: false, sourcemap: false });
   const node = await outputsOf({ entryPoints: NODE, ...forNode });
-  const layers = [{ in: LAYERS, out: 'node-layers' }];
-  const nodeLayers = await outputsOf({ entryPoints: layers, plugins: [withErrorsOfNode], ...forNode });
+  const more = [LAYERS, FEDERATED].map((module) => ({ in: module, out: `node-${NAMES[module]}` }));
+  const nodeMore = await outputsOf({ entryPoints: more, plugins: [withErrorsOf('./node.js')], ...forNode });
+  // apart from the others, so that no chunk of a page that does not federate is cut otherwise for it
+  const federated = await outputsOf({
+    entryPoints: [named(FEDERATED)],
+    splitting: true,
+    plugins: [withErrorsOf('./index.js'), forBrowsers()],
+  });
   workers.delete('worker-augment.js');
   workers.delete('worker-augment.js.map');
-  for (const outputs of [workers, chunks, alone, node, nodeLayers])
+  for (const outputs of [workers, chunks, federated, alone, node, nodeMore])
     for (const [name, bytes] of outputs) files.set(name, bytes);
   writeFiles(join(root, 'dist'), files);
   return files;
@@ -164,17 +171,23 @@ const forBrowsers = ({ added = new Map(), code = {} } = {}) => ({
   },
 });
 
-/** The class of errors is node.js's, so that instanceof knows it. @type {import('esbuild').Plugin} */
-const withErrorsOfNode = {
-  name: 'errors of node.js',
+/**
+ * The class of errors is that of another entry, so that instanceof knows it.
+ * @param {string} entry
+ * @returns {import('esbuild').Plugin}
+ */
+const withErrorsOf = (entry) => ({
+  name: 'errors of another entry',
   setup({ onLoad, onResolve }) {
-    onResolve({ filter: /^\.\/node\.js$/ }, ({ path }) => ({ path, external: true }));
+    const imported = `import { TrainletError } from '${entry}'; export { TrainletError };`;
+    onResolve({ filter: /^\.\/(node|index)\.js$/ }, ({ path, importer }) =>
+      /base[/\\]errors\.js$/.test(importer) ? { path, external: true } : undefined,
+    );
     onLoad({ filter: /base[/\\]errors\.js$/ }, ({ path }) => ({
-      contents: readFileSync(path, 'utf8').replace(/^export class TrainletError .*?^\}/ms, IMPORTED_ERROR),
+      contents: readFileSync(path, 'utf8').replace(/^export class TrainletError .*?^\}/ms, imported),
     }));
   },
-};
-const IMPORTED_ERROR = "import { TrainletError } from './node.js'; export { TrainletError };";
+});
 
 const FOLDERS = 'js/storage/folder.js';
 

@@ -152,7 +152,7 @@ function figures(all) {
 
 /** A page for each file of js/types, with every exported name. */
 function writeReference() {
-  const files = ['js/types', 'js/types/layers'].flatMap((folder) =>
+  const files = ['js/types', 'js/types/layers', 'js/types/federated'].flatMap((folder) =>
     readdirSync(join(root, folder))
       .filter((file) => file.endsWith('.d.ts'))
       .map((file) => join(root, folder, file)),

@@ -14,13 +14,13 @@ const GUIDES = {
   Begin: ['start', 'faq', 'hosts', 'threads'],
   Models: ['layers', 'pretrained', 'exporting', 'scikit-learn', 'control-flow'],
   Data: ['samples', 'tables'],
-  Training: ['training', 'losses', 'fine-tuning', 'adapters', 'generate', 'training-info'],
+  Training: ['training', 'losses', 'fine-tuning', 'adapters', 'generate', 'federated', 'training-info'],
   Ship: ['compact', 'minimal-build', 'native', 'migrating-from-onnxruntime-web'],
   'Look up': ['errors', 'command-line', 'command-line-options', 'changes', 'security', 'notices'],
   'Models of the demos': ['pictures-card', 'pictures-model', 'writer-model'],
 };
 const REFERENCE = {
-  Sessions: ['training-session', 'session', 'fit', 'fine-tune', 'schedule', 'metrics', 'text'],
+  Sessions: ['training-session', 'session', 'fit', 'fine-tune', 'schedule', 'metrics', 'text', 'federated/index'],
   Models: ['artifacts', 'loss-and-optimizer', 'adapters', 'inspection', 'layers'],
   Data: ['tensor', 'data', 'media', 'table'],
   'Storage and engine': ['storage', 'features', 'engine', 'errors'],

@@ -94,6 +94,15 @@ export async function withoutBundler(...entries) {
   return { files, parts: summed([...names].map((name, i) => [name, files[i].length])) };
 }
 
+/** The same of entries beside a page of trainlet, which has its own files already. */
+export async function besidesPage(...entries) {
+  const dist = await built();
+  const page = namesFrom(dist, 'index.js');
+  const names = [...namesFrom(dist, ...entries)].filter((name) => !page.has(name));
+  const files = names.map((name) => dist.get(name));
+  return { files, parts: summed(names.map((name, i) => [name.replace(/-\w{8}(?=\.js$)/, ''), files[i].length])) };
+}
+
 /** Entries and what they import without being asked. */
 function namesFrom(dist, ...entries) {
   const names = new Set();

@@ -7,7 +7,7 @@ import { tmpdir } from 'node:os';
 import { basename, join } from 'node:path';
 import * as layers from '../../js/layers/index.js';
 import { ENGINES, root } from '../../tools/programs.mjs';
-import { built, layersOf, loadedAtFirst, loadedInAll, withoutBundler } from './javascript.js';
+import { besidesPage, built, layersOf, loadedAtFirst, loadedInAll, withoutBundler } from './javascript.js';
 import { functionSizes } from './wasm-functions.js';
 
 const read = (file) => readFileSync(join(root, file));
@@ -85,5 +85,17 @@ export const ROWS = [
     measure: () => layersOf('input', 'dense', 'sequential'),
   },
   { name: 'trainlet/layers: all of it', measure: () => layersOf(...Object.keys(layers)) },
+  {
+    name: 'trainlet/federated: what a node joins with, beside the page',
+    most: 12 * 1024,
+    measure: () => besidesPage('federated.js'),
+  },
+  {
+    name: 'trainlet/federated: the same with its rounds',
+    measure: async () => {
+      const rounds = [...(await built()).keys()].find((name) => /^rounds-\w+\.js$/.test(name));
+      return await besidesPage('federated.js', rounds);
+    },
+  },
   { name: 'dist/trainlet.min.js', measure: () => withoutBundler('trainlet.min.js') },
 ];

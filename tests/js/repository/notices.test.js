@@ -1,4 +1,4 @@
-/** THIRD-PARTY-NOTICES.md names each library in the wasm files, and no other package is in the JavaScript. */
+/** THIRD-PARTY-NOTICES.md names each library in the wasm files, and the one package in the JavaScript. */
 
 import assert from 'node:assert/strict';
 import { execFileSync, execSync } from 'node:child_process';
@@ -61,16 +61,30 @@ test('each library that the build may link has its notice', () => {
   assert.deepEqual([...libraries, 'crt1_reactor', 'protobuf-c'].sort(), [...NAMED].sort());
 });
 
-test('no code of another package is in dist/', async () => {
-  const sources = [];
+/** Files of dist/ with the modules in each. */
+async function modulesInDist() {
+  const found = new Map();
   for (const [name, bytes] of await buildDist()) {
     const text = new TextDecoder().decode(bytes);
-    if (name.endsWith('.map')) sources.push(...JSON.parse(text).sources);
-    if (/^(node|node-layers|cli)\.js$/.test(name)) sources.push(...(text.match(/^\/\/ \S+\.js$/gm) ?? []));
+    if (name.endsWith('.map')) found.set(name.slice(0, -4), JSON.parse(text).sources);
+    if (/^(node|node-layers|node-federated|cli)\.js$/.test(name)) found.set(name, text.match(/^\/\/ \S+\.js$/gm));
   }
+  return found;
+}
+
+test('of other packages dist/ holds one, whose notice there is, for trainlet/federated alone', async () => {
+  const found = await modulesInDist();
+  const sources = [...found.values()].flat();
   assert.ok(sources.length > 200, `${sources.length} modules`);
+  const own = /^(?:\.\.\/js\/|\/\/ js\/|worker:)/;
+  const protobuf = /node_modules\/@bufbuild\/protobuf\/dist\/esm\/[\w/-]+\.js$/;
   assert.deepEqual(
-    sources.filter((source) => !/^(?:\.\.\/js\/|\/\/ js\/|worker:)/.test(source)),
+    sources.filter((source) => !own.test(source) && !protobuf.test(source)),
     [],
   );
+  assert.match(notices, /^## Apache-2\.0: @bufbuild\/protobuf$/m);
+  const holding = [...found].filter(([, modules]) => modules.some((module) => protobuf.test(module)));
+  const isFederated = (/** @type {string} */ module) => /js\/federated\//.test(module);
+  for (const [name, modules] of holding) assert.ok(modules.some(isFederated), `${name} is of trainlet/federated`);
+  assert.ok(holding.length >= 2);
 });

@@ -1,0 +1,4 @@
+/** A SuperNode of Flower in a page, a worker or Node: trains with others, without giving away its data. */
+
+export { parametersFile } from './parameters-file.js';
+export { SuperNode } from './super-node.js';
