@@ -51,6 +51,7 @@ export const SHRINK_OPTIONS = {
     multiple: true,
   }),
   exactly: flag('nothing but what --keep lists'),
+  fast: flag('optimizes less: a third of the time, about 1 % larger'),
   list: flag('prints the keep list and makes no file'),
   ...MODEL_OPTIONS,
   constant: text(
@@ -66,7 +67,7 @@ export const SHRINK_OPTIONS = {
 
 /** @param {string[]} places @param {Record<string, any>} values */
 export async function runShrink(places, values) {
-  const { build: name, list, out, exactly, force } = values;
+  const { build: name, list, out, exactly, fast, force } = values;
   const file = BUILDS[name];
   if (!Object.hasOwn(BUILDS, name))
     throw new UsageError(`--build must be one of ${Object.keys(BUILDS).join(', ')}, not '${name}'`);
@@ -81,7 +82,7 @@ export async function runShrink(places, values) {
   const subjects = await subjectsAt(places, values);
   const purpose = places.map((place) => path.basename(path.resolve(place))).join(', ');
   const progress = (/** @type {string} */ what) => complain(`[trainlet] ${what} …`);
-  const wish = { subjects, keep, without, exact: exactly, sizes, shapes, purpose, progress };
+  const wish = { subjects, keep, without, exact: exactly, fast, sizes, shapes, purpose, progress };
   if (list) return void process.stdout.write(printKeep((await needsOf(build, wish)).keep));
   await write(out, force, file, build, await shrink(build, wish), purpose);
 }

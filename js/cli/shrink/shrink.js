@@ -178,6 +178,7 @@ function writePurpose({ memory }, { named }, purpose) {
  * @property {Keep} keep what it holds in any case
  * @property {string[]} without features that it lacks in any case
  * @property {boolean} exact nothing but `keep`
+ * @property {boolean} [fast] removes less dead code
  * @property {number[]} sizes that the first dim is tried with, where it is free
  * @property {Map<string, number[]>} shapes of inputs by name, whatever the size
  * @property {string} purpose
@@ -225,7 +226,7 @@ export async function needsOf(build, wish) {
 export async function shrink(build, wish) {
   const { keep, tried } = await needsOf(build, wish);
   wish.progress('removing dead code');
-  const bytes = optimize(build.cut(keep, wish.purpose));
+  const bytes = optimize(build.cut(keep, wish.purpose), wish.fast);
   const module = await compile(bytes);
   for (const { subject, wanted, outcome } of tried) {
     wish.progress(`trying ${subject.name} on the shrunk engine`);

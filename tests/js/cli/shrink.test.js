@@ -139,7 +139,7 @@ describe('trainlet shrink', { skip: !isLinked && 'lld is not here' }, () => {
   test('a model that an input which is always the same decides: silero v5 at 16 kHz', async () => {
     const file = 'node_modules/@ricky0123/vad-web/dist/silero_vad_v5.onnx';
     const shapes = ['--shape', 'input=1,512', '--shape', 'state=2,1,128', '--batch-size', '1'];
-    const made = cli('shrink', file, '--constant', 'sr=16000', ...shapes, '-o', at('voice'));
+    const made = cli('shrink', file, '--constant', 'sr=16000', ...shapes, '--fast', '-o', at('voice'));
     assert.equal(made.status, 0, made.stderr);
     const run = async (options) => {
       const session = await InferenceSession.create(file, { ...here, constants: { sr: 16_000n }, ...options });
@@ -160,7 +160,7 @@ describe('trainlet shrink', { skip: !isLinked && 'lld is not here' }, () => {
     const cases = JSON.parse(readFileSync('tests/golden/data/ml.json', 'utf8'));
     const fileOf = (name) => `tests/golden/data/ml/${name}.onnx`;
     const names = ['tree', 'logistic_names'];
-    const made = cli('shrink', ...names.map(fileOf), '--batch-size', '6', '-o', at('learn'));
+    const made = cli('shrink', ...names.map(fileOf), '--batch-size', '6', '--fast', '-o', at('learn'));
     assert.equal(made.status, 0, made.stderr);
     const wasmBinary = readFileSync(at('learn/trainlet.wasm'));
     assert.ok(wasmBinary.length < 0.2 * readFileSync('js/engine/trainlet.wasm').length, made.stdout);
@@ -173,7 +173,7 @@ describe('trainlet shrink', { skip: !isLinked && 'lld is not here' }, () => {
   });
 
   test('a language model as PyTorch exports it, whose notes are no sentences', async () => {
-    const { status, stderr } = cli('shrink', 'tests/golden/data/lora/gpt2.onnx', '-o', at('gpt'));
+    const { status, stderr } = cli('shrink', 'tests/golden/data/lora/gpt2.onnx', '--fast', '-o', at('gpt'));
     assert.equal(status, 0, stderr);
     const ids = new Tensor('int64', BigInt64Array.from([3, 1, 4, 1, 5], BigInt), [1, 5]);
     const bytes = readFileSync('tests/golden/data/lora/gpt2.onnx');
@@ -204,7 +204,7 @@ describe('trainlet shrink', { skip: !isLinked && 'lld is not here' }, () => {
     const options = { loss: 'cross-entropy', ...here };
     const file = await compactArtifacts(await generateArtifacts(net, options), here);
     writeFileSync(at('w2.trainlet'), file);
-    const made = cli('shrink', at('w2.trainlet'), '--batch-size', '8', '-o', at('w2'));
+    const made = cli('shrink', at('w2.trainlet'), '--batch-size', '8', '--fast', '-o', at('w2'));
     assert.equal(made.status, 0, made.stderr);
     const list = readFileSync(at('w2/keep.config'), 'utf8');
     assert.match(list, /^feature conv-/m);
@@ -247,7 +247,7 @@ describe('trainlet shrink', { skip: !isLinked && 'lld is not here' }, () => {
     const list = cli('shrink', at('sum.onnx'), '--list').stdout;
     assert.match(list, /^feature row-sums$/m);
     writeFileSync(at('sum.config'), list.replace('feature row-sums\n', ''));
-    const made = cli('shrink', at('sum.onnx'), '--exactly', '--keep', at('sum.config'), '-o', at('sum')); // same bits
+    const made = cli('shrink', at('sum.onnx'), '--exactly', '--keep', at('sum.config'), '--fast', '-o', at('sum')); // same bits
     assert.equal(made.status, 0, made.stderr);
     assert.doesNotMatch(readFileSync(at('sum/keep.config'), 'utf8'), /row-sums/);
   });
