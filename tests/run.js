@@ -9,7 +9,7 @@ import { Failure, root, runMain, say } from '../tools/programs.mjs';
 const HELP = `npm test [-- OPTION …]
 Sets up, builds and tests everything.
 
-  --fuzz      also every fuzz target for some seconds, with a seed, as CI does
+  --fuzz      also some executions of every fuzz target, with a seed, as CI does
   --browsers  only the tests in browsers, without set-up and build
 `;
 
@@ -36,10 +36,10 @@ const JAVASCRIPT = { title: 'JavaScript tests', command: ['npm', 'run', '-s', 't
 const BROWSERS = { title: 'browsers, two test files at a time', command: testsIn(2, 'tests/browser') };
 /** These tests measure time, so one runs at a time. */
 const TIMED = { title: 'browsers, tests that measure time', command: testsIn(1, 'tests/browser/timed') };
-const FUZZ_BUILD = { title: 'fuzz targets of 32 bits, build', command: fuzz('--build', '--m32') };
 const FUZZ = [
-  { title: 'fuzz targets of 64 bits', command: fuzz('--seconds', '15', '--jobs', '3', '--seed', '1') },
-  { title: 'fuzz targets of 32 bits', command: fuzz('--seconds', '5', '--jobs', '3', '--seed', '1', '--m32') },
+  { title: 'fuzz targets of 64 bits', command: fuzz('--short', '--seed', '1') },
+  { title: 'fuzz targets of 32 bits, build', command: fuzz('--build', '--m32') },
+  { title: 'fuzz targets of 32 bits', command: fuzz('--short', '--seed', '1', '--m32') },
 ];
 
 /** @typedef {{ title: string, command: string[] }} Phase */
@@ -67,18 +67,17 @@ function optionsOf() {
 }
 
 /**
- * Builds and tests often leave a processor idle: the C tests and the builds of the fuzz targets, which only compute,
- * run beside all of them from the start.
+ * Builds and tests often leave a processor idle: the C tests and the fuzz targets, which only compute, run beside all of
+ * them from the start.
  * @param {boolean | undefined} isFuzzed
  */
 async function testAll(isFuzzed) {
   await need(SET_UP);
-  const computed = runBeside([...C_TESTS, ...(isFuzzed ? [FUZZ_BUILD] : [])]);
+  const computed = runBeside([...C_TESTS, ...(isFuzzed ? FUZZ : [])]);
   for (const phase of BUILD) await need(phase);
   await run(JAVASCRIPT);
   await testBrowsers();
   await computed;
-  if (isFuzzed) for (const phase of FUZZ) await run(phase);
 }
 
 /** Ends all, what runs beside too, if a phase fails. @param {Phase} phase */

@@ -11,6 +11,7 @@ const HELP = `npm run fuzz -- [options]
 
   --seconds 60      so long a target
   --runs N          or so many executions a target, whatever time they take
+  --short           or as many as a target does in about 10 seconds of a processor (3 with --m32)
   --seed N          the same inputs every time, as many as there is time for (default: others each time)
   --only NAME,…     these targets alone (${targets().join(', ')})
   --m32             32-bit programs, where size_t is what it is in wasm
@@ -33,6 +34,20 @@ const SANITIZERS = {
   ASAN_OPTIONS: 'allocator_may_return_null=1:detect_stack_use_after_return=0:quarantine_size_mb=8',
   UBSAN_OPTIONS: 'print_stacktrace=1',
 };
+/** Executions of --short: the same whatever runs beside it. */
+const SHORT_RUNS = {
+  adapters: 5000,
+  api: 4000,
+  checkpoint: 80_000,
+  compact: 20_000,
+  graph: 1000,
+  inference: 45_000,
+  model: 45_000,
+  names: 6500,
+  ort_checkpoint: 200_000,
+  session: 3000,
+  training: 150_000,
+};
 const COLUMNS = ['executions', 'a second', 'edges', 'inputs', 'found'];
 
 await runMain(main);
@@ -43,6 +58,7 @@ async function main() {
       help: { type: 'boolean' },
       seconds: { type: 'string', default: '60' },
       runs: { type: 'string' },
+      short: { type: 'boolean' },
       seed: { type: 'string', default: '0' },
       only: { type: 'string' },
       m32: { type: 'boolean' },
@@ -60,14 +76,20 @@ async function main() {
   build(kind, values);
   if (values.build) return;
   const seeds = await makeSeeds(join(FUZZ, 'seeds'));
-  const limit = [values.runs ? `-runs=${values.runs}` : `-max_total_time=${values.seconds}`, `-seed=${values.seed}`];
   const rows = [];
   const waiting = [...names];
   const worker = async () => {
-    for (let name = waiting.shift(); name; name = waiting.shift()) rows.push(await fuzz(name, kind, seeds, limit));
+    for (let name = waiting.shift(); name; name = waiting.shift())
+      rows.push(await fuzz(name, kind, seeds, limitOf(name, values)));
   };
   await Promise.all(Array.from({ length: Number(values.jobs) }, worker));
   report(rows, kind);
+}
+
+/** libFuzzer's options for how much it runs. */
+function limitOf(name, { seconds, runs, short, m32, seed }) {
+  const count = short ? Math.ceil(SHORT_RUNS[name] / (m32 ? 3 : 1)) : runs;
+  return [count ? `-runs=${count}` : `-max_total_time=${seconds}`, `-seed=${seed}`];
 }
 
 /** Files of this folder with the entry that libFuzzer calls. */
@@ -136,7 +158,7 @@ async function fuzz(name, kind, seeds, limit) {
     ...inputs.slice(0, 1),
     ...limit,
     `-artifact_prefix=${found}/`,
-    '-timeout=60',
+    '-timeout=120',
     '-rss_limit_mb=3000',
     '-malloc_limit_mb=3000',
     '-print_final_stats=1',
