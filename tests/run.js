@@ -67,8 +67,8 @@ function optionsOf() {
 }
 
 /**
- * Builds and tests often leave a processor idle: the C tests and the fuzz targets, which only compute, run beside all of
- * them from the start.
+ * Builds and tests often leave a processor idle: the C tests and the fuzz targets, which only compute, run beside all
+ * of them from the start.
  * @param {boolean | undefined} isFuzzed
  */
 async function testAll(isFuzzed) {
