@@ -1,20 +1,34 @@
 /** Options of a node, checked, and that its session can take part. */
 
 import { checkKeys, invalid, nameOf, needObject } from '../base/errors.js';
+import { lazy } from '../base/lazy.js';
 import { layoutOf } from './exchange.js';
 
 /** @import { Dataset } from '../types.js' */
-/** @import { SuperNodeOptions } from '../types/federated/index.js' */
+/** @import { PrivacyOptions, SuperNodeOptions } from '../types/federated/index.js' */
 
 /** @typedef {{ epochs: number, batchSize: number, lr: number, mu: number }} Limits */
 /**
  * @typedef {Required<Pick<SuperNodeOptions, 'session' | 'data' | 'exchange' | 'precision' | 'heartbeat' | 'pollMs'>>
  *   & Pick<SuperNodeOptions, 'validation' | 'onRound' | 'onProgress' | 'onError'>
- *   & { fit: object, evaluate: object, limits: Limits, examples: number, held: number }} Plan
+ *   & { fit: object, evaluate: object, limits: Limits, examples: number, held: number,
+ *   privacy: import('./privacy.js').Privacy | undefined }} Plan
  */
 
 export const SUPER_NODE_KEYS = /** @type {const} */ ([
-  ...['session', 'data', 'validation', 'examples', 'exchange', 'precision', 'fit', 'evaluate', 'limits', 'identity'],
+  ...[
+    'session',
+    'data',
+    'validation',
+    'examples',
+    'exchange',
+    'precision',
+    'fit',
+    'evaluate',
+    'limits',
+    'identity',
+    'privacy',
+  ],
   ...['heartbeat', 'pollMs', 'signal', 'onRound', 'onProgress', 'onError'],
 ]);
 /** Options of `fit` that a round sets itself. */
@@ -43,7 +57,9 @@ export async function optionsOf(options) {
   const held = validation === undefined ? examples : examplesIn(validation);
   if (!Number.isSafeInteger(examples) || !Number.isSafeInteger(held))
     throw invalid('SuperNode.connect: wanted whole arrays as data, or examples, how many there are');
+  const privacy = options.privacy && (await privacyOf(options.privacy));
   return {
+    privacy,
     ...{ session, data, validation, exchange, precision, heartbeat, pollMs, fit, evaluate: measured },
     ...{ examples: /** @type {number} */ (examples), held: /** @type {number} */ (held) },
     limits: limitsOf(options.limits),
@@ -64,4 +80,12 @@ function examplesIn(data) {
   const { inputs } = /** @type {any} */ (Object(data));
   const first = inputs?.dims ? inputs : Object.values(Object(inputs))[0];
   return first?.dims?.[0];
+}
+
+/** @param {PrivacyOptions} options */
+async function privacyOf(options) {
+  const { Privacy } = await lazy(() => import('./privacy.js'));
+  const privacy = new Privacy(options);
+  privacy.check();
+  return privacy;
 }

@@ -1,6 +1,7 @@
 /** Rounds of a node: a message is checked, worked on and answered. */
 
 import { invalid, nameOf, sentenceOf, TrainletError } from '../base/errors.js';
+import { lazy } from '../base/lazy.js';
 import { arraysIn } from './exchange.js';
 import { openMessage, sealArrays, sealMetrics, sealRecords } from './objects.js';
 import { pull, push, roomFor } from './transfer.js';
@@ -48,6 +49,9 @@ export async function answerTo(plan, layout, { metadata, contents, refused }, si
     const type = metadata.message_type;
     if (type !== 'train' && type !== 'evaluate')
       throw invalid(`the SuperLink asks for ${nameOf(type)}; this node trains and evaluates, and does nothing else`);
+    if (type === 'train') plan.privacy?.check();
+    else if (plan.privacy && !plan.validation)
+      throw invalid('a node with privacy is measured on validation data alone, and has none');
     const { arrays, config } = openMessage(contents, metadata.message_id, layout);
     contents.clear();
     opened = { type, arrays, ...readConfig(config, plan.limits) };
@@ -60,7 +64,8 @@ export async function answerTo(plan, layout, { metadata, contents, refused }, si
     const { content, metrics, examples } = await work(plan, layout, opened, signal);
     const { type, round, ignored } = opened;
     const ms = performance.now() - began;
-    return { content, event: { type, round, metrics, examples, ignored, ms }, seconds: ms / 1000 };
+    const privacy = plan.privacy ? { privacy: plan.privacy.state } : {};
+    return { content, event: { type, round, metrics, examples, ignored, ms, ...privacy }, seconds: ms / 1000 };
   } catch (error) {
     if (!(error instanceof TrainletError) || signal.aborted) throw error;
     // its sentence may speak of the data, which stay here
@@ -74,12 +79,33 @@ export async function answerTo(plan, layout, { metadata, contents, refused }, si
 async function trained(plan, layout, { round, arrays, asked }, signal) {
   const { session, exchange, data, fit, examples, precision, onProgress } = plan;
   const onBatch = onProgress && ((/** @type {any} */ event) => onProgress({ ...event, type: 'train', round }));
-  const { flat, metrics } = await train({ session, exchange, layout, arrays, asked, data, fit, onBatch, signal });
+  const { start, flat, metrics } = await train({
+    session,
+    exchange,
+    layout,
+    arrays,
+    asked,
+    data,
+    fit,
+    onBatch,
+    signal,
+  });
   const content = await sealRecords([
-    ['arrays', await sealArrays(arraysIn(layout, flat), precision)],
-    ['metrics', await sealMetrics({ ...metrics, 'num-examples': BigInt(examples) })],
+    ['arrays', await sealArrays(arraysIn(layout, await sendable(plan, asked.norm, start, flat)), precision)],
+    ['metrics', await sealMetrics({ ...(plan.privacy ? {} : metrics), 'num-examples': BigInt(examples) })],
   ]);
   return { content, metrics, examples };
+}
+
+/**
+ * Parameters as they may be sent: clipped where the SuperLink asks for it, with noise where the page does.
+ * @param {Plan} plan @param {number | undefined} norm @param {Float32Array} start @param {Float32Array} flat
+ */
+async function sendable({ privacy }, norm, start, flat) {
+  if (norm === undefined && !privacy) return flat;
+  const { clipped } = await lazy(() => import('./privacy.js'));
+  const update = norm === undefined ? flat : clipped(start, flat, norm);
+  return privacy ? await privacy.protect(start, update) : update;
 }
 
 /** @param {Plan} plan @param {Layout} layout @param {Opened} opened @param {AbortSignal} signal */

@@ -86,6 +86,10 @@ export class SuperNode {
     return this.#identity.openSsh;
   }
 
+  get privacy() {
+    return this.#plan.privacy?.state ?? null;
+  }
+
   /** Ends the round that is under way, and takes no other. */
   async leave() {
     this.#stop.abort();
@@ -203,6 +207,9 @@ export class SuperNode {
     const { session, exchange } = this.#plan;
     const layout = await layoutOf(session, exchange);
     const { nextRound } = await lazy(() => import('./rounds.js'));
-    return await nextRound(this.#plan, layout, { fleet: this.#fleet, node: this.#node(), onRetry: this.#told });
+    const link = { fleet: this.#fleet, node: this.#node(), onRetry: this.#told };
+    const isBusy = await nextRound(this.#plan, layout, link);
+    if (this.#plan.privacy?.isSpent) this.#stop.abort();
+    return isBusy;
   }
 }

@@ -8,7 +8,7 @@ import { flatOf, readFlat, writeFlat } from './exchange.js';
 /** @import { Arrays, Config } from './objects.js' */
 /** @import { Limits } from './options.js' */
 
-/** @typedef {{ epochs?: number, batchSize?: number, lr?: number, mu?: number }} Asked */
+/** @typedef {{ epochs?: number, batchSize?: number, lr?: number, mu?: number, norm?: number }} Asked */
 /**
  * @typedef {object} Job
  * @property {TrainingSession} session
@@ -26,6 +26,8 @@ const NAMES = {
   lr: ['lr', 'learning-rate'],
   mu: ['proximal-mu'],
 };
+/** The norm to which Flower's central differential privacy has clients clip their updates. */
+const NORM = 'clipping-norm';
 const ROUND = 'server-round';
 
 /**
@@ -42,10 +44,17 @@ export function readConfig(config, limits) {
     const plain = key.replaceAll('_', '-');
     const option = /** @type {(keyof Limits)[]} */ (Object.keys(NAMES)).find((one) => NAMES[one].includes(plain));
     if (option) asked[option] = numberOf(key, option, value, limits[option]);
+    else if (plain === NORM) asked.norm = normOf(key, value);
     else if (plain === ROUND) round = Number(value) || 0;
     else ignored.push(key.slice(0, 80));
   }
   return { asked, round, ignored };
+}
+
+/** @param {string} key @param {unknown} value */
+function normOf(key, value) {
+  if (typeof value === 'number' && value > 0) return value;
+  throw invalid(`the SuperLink asks for ${key} ${nameOf(value)}; it must be a number above 0`);
 }
 
 /** @param {string} key @param {keyof Limits} option @param {unknown} value @param {number} most */

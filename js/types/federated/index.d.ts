@@ -30,6 +30,51 @@ export function parametersFile(
   },
 ): Promise<Bytes>;
 
+/**
+ * ε at δ of the Gaussian mechanism after some rounds, by Rényi differential privacy, with the orders of Google's
+ * dp-accounting (to add or leave out what a sensitivity of 1 covers).
+ */
+export function epsilonOf(mechanism: {
+  /** The noise's standard deviation divided by the sensitivity; from 0 up. */
+  noiseMultiplier: number;
+  /** The rounds; a whole number from 0 up. */
+  rounds: number;
+  /** δ: above 0 and below 1. */
+  delta: number;
+  /** The chance of each client to be in a round, drawn anew for each (Poisson sampling). Default 1. */
+  samplingRate?: number;
+}): Promise<number>;
+
+/** Local differential privacy: what leaves the device is clipped and has noise, and rounds are counted. */
+export interface PrivacyOptions {
+  /** The Euclidean norm to which the update of all exchanged parameters is clipped; above 0. */
+  readonly clippingNorm: number;
+  /** The noise's standard deviation is so many times `clippingNorm`; above 0. */
+  readonly noiseMultiplier: number;
+  /** δ of the guarantee: above 0 and below 1; below 1 / the number of people. */
+  readonly delta: number;
+  /** The node refuses a round that would make ε larger, and leaves. Default: no limit. */
+  readonly maxEpsilon?: number;
+  /** Rounds that were spent before, as `onSpend` told of them. Default 0. */
+  readonly spent?: number;
+  /** Called with the rounds spent, before each update leaves; a promise is waited for. Keep them for the next time. */
+  readonly onSpend?: (rounds: number) => unknown;
+}
+
+/** The privacy that is spent. */
+export interface PrivacyState {
+  /** ε at `delta` so far, for all of this node's examples replaced by any others. */
+  readonly epsilon: number;
+  /** ε after one more round. */
+  readonly next: number;
+  /** δ, as it was set. */
+  readonly delta: number;
+  /** The most ε, as it was set; Infinity without a limit. */
+  readonly maxEpsilon: number;
+  /** Rounds whose update has left, those before this node's time included. */
+  readonly rounds: number;
+}
+
 /** Options of `SuperNode.connect`. */
 export interface SuperNodeOptions {
   /** It trains and is measured; its parameters are replaced by the SuperLink's at each round. */
@@ -62,6 +107,11 @@ export interface SuperNodeOptions {
    * open has a key of its own and none can be exported; in Node the path of a file. Default: a new key each time.
    */
   readonly identity?: string;
+  /**
+   * Differential privacy of what is sent. Then no losses or metrics of the training are sent, and the node is measured
+   * on `validation` alone, which its privacy does not cover. Default: parameters are sent as they are.
+   */
+  readonly privacy?: PrivacyOptions;
   /** Seconds between heartbeats, 10 to 1,800: a node that is silent for twice as long has left. Default 30. */
   readonly heartbeat?: number;
   /** Milliseconds between two questions for work; at least 10. Default 3,000. */
@@ -82,12 +132,14 @@ export interface RoundEvent {
   readonly type: 'train' | 'evaluate';
   /** The SuperLink's number of the round, from 1; 0 where it says none. */
   readonly round: number;
-  /** Sent to the SuperLink: `loss` and other numbers of the last epoch, or of the evaluation. */
+  /** Sent to the SuperLink, but with `privacy`: `loss` and other numbers of the last epoch, or of the evaluation. */
   readonly metrics: Readonly<Record<string, number>>;
   /** The number of examples that was sent. */
   readonly examples: number;
   /** Keys of the SuperLink's config that this node does not know, and does nothing about. */
   readonly ignored: readonly string[];
+  /** The privacy spent so far; absent without `privacy`. */
+  readonly privacy?: PrivacyState;
   /** Milliseconds of work, without the way from and to the SuperLink. */
   readonly ms: number;
   /** Bytes of objects that came and went. */
@@ -143,6 +195,8 @@ export class SuperNode {
   readonly id: string;
   /** The public key in OpenSSH's form, which `flwr supernode register` reads from a file. */
   readonly publicKey: string;
+  /** The privacy that is spent; null without `privacy`. */
+  readonly privacy: PrivacyState | null;
   /**
    * Resolves once the node has left; rejected with what ended it: an error of a listener, a session that was released
    * or whose worker died.

@@ -13,6 +13,7 @@ from flwr.app.message.message import make_message, remove_content_from_message
 from flwr.app.metadata import Metadata
 from flwr.common.serde import message_to_proto
 from flwr.proto import fleet_pb2, heartbeat_pb2, message_pb2, node_pb2
+from flwr.supercore.differential_privacy import compute_clip_model_update
 from flwr.supercore.inflatable.inflatable_object import get_all_nested_objects, get_object_tree
 
 DATA = Path(__file__).parent.parent / "data"
@@ -91,6 +92,15 @@ def pushed(message):
     return base(request.SerializeToString())
 
 
+def clip(norm):
+    start, update = [values((3, 5)), values((4,))], [values((5, 3)).T / 16, values((4,)) / 4]
+    trained = [a + b for a, b in zip(start, update)]
+    wanted = [array.copy() for array in trained]
+    compute_clip_model_update(wanted, start, norm)
+    flat = [np.concatenate([array.ravel() for array in arrays]).tolist() for arrays in (start, trained, wanted)]
+    return {"norm": norm, **dict(zip(("start", "trained", "clipped"), flat))}
+
+
 large = Array(values((3, 500_000)))
 node = node_pb2.Node(node_id=NODE)
 written = {
@@ -111,6 +121,7 @@ written = {
                   message_object_trees=[get_object_tree(asked)]).SerializeToString())},
     "reply": {**deflated(reply), "request": pushed(reply)},
     "refusal": {**deflated(refusal), "request": pushed(refusal)},
+    "clipping": [clip(norm) for norm in (0.25, 1.5, 100.0)],
     "requests": {
         "ActivateNodeRequest": base(fleet_pb2.ActivateNodeRequest(public_key=b"key", heartbeat_interval=30)
                                     .SerializeToString()),

@@ -5,7 +5,7 @@ import { mkdtemp, readFile, rm, stat, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { after, before, test } from 'node:test';
-import { parametersFile, SuperNode } from '../../../js/federated/index.js';
+import { epsilonOf, parametersFile, SuperNode } from '../../../js/federated/index.js';
 import * as wire from '../../../js/federated/messages.js';
 import * as objects from '../../../js/federated/objects.js';
 import { arraysIn, layoutOf, readFlat } from '../../../js/federated/exchange.js';
@@ -194,6 +194,55 @@ test('what fails at home is told without a word about the data', async () => {
   });
 });
 
+test('with privacy an update is clipped and has noise, no metric leaves, a spent budget ends the node', async () => {
+  const [clippingNorm, noiseMultiplier, delta] = [0.01, 1.5, 1e-5];
+  const two = await epsilonOf({ noiseMultiplier: noiseMultiplier / 2, rounds: 2, delta });
+  /** @type {[number, boolean][]} */
+  const spent = [];
+  /** @type {FakeSuperLink | undefined} */
+  let superLink;
+  const onSpend = (/** @type {number} */ rounds) => {
+    spent.push([rounds, Boolean(superLink?.calls.includes('push-messages'))]);
+  };
+  const privacy = { clippingNorm, noiseMultiplier, delta, maxEpsilon: two + 0.1, onSpend };
+  await withNode({ privacy, limits: { epochs: 50 } }, async ({ link, session, node, id, rounds }) => {
+    superLink = link;
+    assert.equal(node.privacy.epsilon, 0);
+    const start = await arraysOf(session);
+    const evaluation = await link.ask(id, 'evaluate', await sealContent(start));
+    assert.match(evaluation.error.reason, /measured on validation data alone, and has none/);
+    superLink.calls.length = 0;
+    const reply = await link.ask(id, 'train', await sealContent(start, { epochs: 50n }));
+    const { arrays, metrics } = opened(reply, start);
+    assert.deepEqual(Object.keys(metrics), ['num-examples']);
+    const [update, trained] = [flat(arrays), flat(await arraysOf(session))].map((end) =>
+      Math.hypot(...end.map((x, i) => x - flat(start)[i])),
+    );
+    const expected = noiseMultiplier * clippingNorm * Math.sqrt(flat(start).length);
+    assert.ok(trained > 10 * expected, 'what was learned is larger than the noise');
+    assert.ok(update > expected / 3 && update < 3 * expected, `${update}, about ${expected} expected`);
+    assert.deepEqual(spent, [[1, false]], 'told before the update left');
+    assert.equal((await eventually(rounds))[0].privacy.rounds, 1);
+    assert.equal(node.privacy.next, two);
+    await link.ask(id, 'train', await sealContent(start));
+    await node.finished;
+    assert.deepEqual([node.privacy.epsilon, node.privacy.rounds], [two, 2]);
+    assert.ok(link.calls.includes('deactivate-node'));
+  });
+});
+
+test("Flower's central differential privacy has updates clipped", async () => {
+  await withNode({}, async ({ link, session, id, errors }) => {
+    const start = await arraysOf(session);
+    const reply = await link.ask(id, 'train', await sealContent(start, { epochs: 9n, clipping_norm: 0.01 }));
+    const { arrays } = opened(reply, start);
+    assertNear(Math.hypot(...flat(arrays).map((x, i) => x - flat(start)[i])), 0.01, { relative: 1e-4 });
+    const wrong = await link.ask(id, 'train', await sealContent(start, { clipping_norm: -1 }));
+    assert.match(wrong.error.reason, /asks for clipping_norm -1/);
+    await eventually(errors);
+  });
+});
+
 test('a SuperLink that is away, or was started anew, is joined again', async () => {
   await withNode({}, async ({ link, session, id, errors }) => {
     link.instead['pull-messages'] = [{ status: 503, type: 'text/html', body: 'later' }];
@@ -248,6 +297,7 @@ test('connect refuses what it cannot use', async () => {
   const session = await newSession();
   const link = new FakeSuperLink();
   const url = await link.start();
+  const strict = { clippingNorm: 1, noiseMultiplier: 1, delta: 1e-5, maxEpsilon: 2 };
   const cases = /** @type {const} */ ([
     [url, { data }, /session must be a TrainingSession/],
     [url, { session }, /wanted whole arrays as data, or examples/],
@@ -258,6 +308,8 @@ test('connect refuses what it cannot use', async () => {
     [url, { session, data, heartbeat: 5 }, /heartbeat must be 10 to 1800 s/],
     [url, { session, data, limits: { epoch: 1 } }, /is it epochs/],
     [url, { session, data, fit: { resume: true } }, /resume is the node's/],
+    [url, { session, data, privacy: { clippingNorm: 1 } }, /privacy.noiseMultiplier must be a number above 0/],
+    [url, { session, data, privacy: { ...strict, spent: 9 } }, /budget is spent: after 9 rounds, another would make/],
     [url, { session, data, signal: AbortSignal.abort() }, /stopped by the signal/],
     ['ftp://here', { session, data }, /wanted an http\(s\) URL/],
     [url.replace('/base', '/other'), { session, data }, /no SuperLink of Flower 1.42 at .*: it answered .* with 404/],

@@ -19,7 +19,8 @@ import type { STORE_KEYS } from '../../../js/storage/samples.js';
 import type { SCHEDULE_KEYS } from '../../../js/fit/schedule.js';
 import type { ORT_OPTIONS } from '../../../js/session/open.js';
 import type { SUPER_NODE_KEYS } from '../../../js/federated/options.js';
-import type { SuperNodeOptions } from '../../../js/types/federated/index.js';
+import type { PRIVACY_KEYS } from '../../../js/federated/privacy.js';
+import type { PrivacyOptions, SuperNodeOptions } from '../../../js/types/federated/index.js';
 import type {
   ArtifactOptions, AudioOptions, AugmentOptions, BatchOptions, Budget, CacheFeatures, MelOptions,
   EngineDefaults, EngineOptions,
@@ -58,6 +59,7 @@ holds<Names<typeof FEATURE_STORE_KEYS, FeatureStoreOptions>>(true);
 holds<Names<typeof EARLY_STOPPING_KEYS, NonNullable<FitOptions['earlyStopping']>>>(true);
 holds<Names<typeof BUDGET_KEYS, Budget>>(true);
 holds<Names<typeof SUPER_NODE_KEYS, SuperNodeOptions>>(true);
+holds<Names<typeof PRIVACY_KEYS, PrivacyOptions>>(true);
 holds<Names<typeof EMA_KEYS, NonNullable<FitOptions['ema']>>>(true);
 holds<Names<typeof TABLE_KEYS, TableOptions>>(true);
 holds<Names<typeof SPLIT_KEYS, ValidationSplit>>(true);
