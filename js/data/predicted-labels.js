@@ -93,7 +93,13 @@ export async function withLabels(ask, outputs, info, { classNames, properties },
   const rows = rowsOf(data, data.length / classes);
   const wantsShares = probabilities || least > 0;
   const activation = wantsShares ? await activationOf(ask, info, scores) : undefined;
-  const kind = { activation, areScores, areApart: !areScores && hasTarget(info) };
+  const hasNumbers = !areScores && hasTarget(info);
+  if (wantsShares && !activation && hasNumbers && info.eval?.difference)
+    throw invalid(
+      `predict: '${scores}' has no probabilities: its loss compares numbers, as mse does. ` +
+        'Read the output, or train with cross-entropy or bce-with-logits',
+    );
+  const kind = { activation, areScores, areApart: hasNumbers };
   const shares = wantsShares ? rows.map((row) => sharesOf(row, kind, known.temperature)) : [];
   const named = rows.map((row, i) => {
     const best = row.reduce((a, b) => Math.max(a, b), -Infinity);

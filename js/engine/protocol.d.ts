@@ -55,6 +55,8 @@ export interface GraphInfo {
   outputs: ValueInfo[];
   /** Its first output is the loss of scores against class labels. */
   crossEntropy: boolean;
+  /** true: its loss is of the difference of scores and a target of numbers, as in mse, l1 and huber. */
+  difference?: true;
   /** From which its loss is computed: an output, or a value within. */
   scores?: string;
   /** Losses whose weighted sum is its first output, outputs too; empty for one loss. */

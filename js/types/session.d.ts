@@ -124,7 +124,7 @@ export interface PredictOptions extends RunOptions, BatchOptions {
    * `calibrate` or `fineTune` has found (1 where none has); of one score alone, its sigmoid, and so of each score
    * where the labels are a `target` of numbers, as for bce-with-logits. An output that ends in Softmax or Sigmoid is
    * probabilities already: they are given as they are, and a temperature divides their logarithms, or logits after
-   * Sigmoid. Default false.
+   * Sigmoid. `invalid-argument` for other outputs of mse, l1 and huber, whose numbers are no scores. Default false.
    */
   readonly probabilities?: boolean;
   /**

@@ -1,6 +1,8 @@
 /* Loss: what the loss of a run has counted, and labels that are no class of it. */
 #include "program/loss.h"
 
+#include <string.h>
+
 #include "graph/views.h"
 #include "ops/ops.h"
 
@@ -108,6 +110,16 @@ static bool is_smoothed(const Node *n) {
 bool loss_is_cross_entropy(const Graph *g) {
   const Node *n = g->output_count ? g->outputs[0]->producer : NULL;
   return n && loss_compares(n) && !is_smoothed(n);
+}
+
+bool loss_is_difference(const Graph *g) {
+  for (int i = 0; i < g->node_count; i++) {
+    const Node *n = g->nodes[i];
+    if (n->op != &op_sub || !n->in[0]->producer) continue; /* 1 − target is of an entropy */
+    const Value *target = behind_views(n->in[1]);
+    if (target->kind == VALUE_INPUT && strncmp(target->name, "target", 6) == 0) return true;
+  }
+  return false;
 }
 
 const Node *loss_of_labels(const Graph *g, const Value *input) {

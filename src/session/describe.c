@@ -92,6 +92,7 @@ static void put_model(TextBuilder *p, const char *key, const Model *m) {
   text_put(p, "{"), text_key(p, "inputs"), put_values(p, m->graph, m->graph->inputs, m->graph->input_count);
   text_put(p, ","), text_key(p, "outputs"), put_values(p, m->graph, m->outputs, m->output_count);
   text_put(p, ","), text_key(p, "crossEntropy"), text_put(p, loss_is_cross_entropy(m->graph) ? "true" : "false");
+  if (loss_is_difference(m->graph)) text_put(p, ","), text_key(p, "difference"), text_put(p, "true");
   const Value *scores = loss_scores(m->graph);
   if (scores) text_put(p, ","), text_key(p, "scores"), text_string(p, scores->name);
   put_losses(p, m->graph);

@@ -1,7 +1,7 @@
 /**
  * predict({ probabilities }): an output that ends in Softmax or Sigmoid is probabilities already, whatever stands
  * behind that and whichever loss trains it; scores get their softmax, one score alone its sigmoid, and so do all where
- * the loss is of numbers, as bce-with-logits. Outputs of float16 are numbers, not their bits.
+ * the loss is bce-with-logits. Numbers that mse, l1 and huber compare are refused. Outputs of float16 are numbers, not their bits.
  */
 
 import assert from 'node:assert/strict';
@@ -75,6 +75,13 @@ const APART = {
   LogSoftmax: (row) => sigmoid(softmax(row).map(Math.log)),
 };
 
+const NO_SHARES = {
+  code: 'invalid-argument',
+  message:
+    "predict: 'y' has no probabilities: its loss compares numbers, as mse does. Read the output, or train with " +
+    'cross-entropy or bce-with-logits',
+};
+
 /** @param {any[]} nodes @param {string} [type] @param {number} [columns] @param {any[]} [more] inputs beside x */
 function modelOf(nodes, type = 'float32', columns = CLASSES, more = []) {
   const numbers = (/** @type {string} */ name, /** @type {number[]} */ ...list) =>
@@ -104,7 +111,9 @@ for (const [ending, [nodes, wanted, type, columns]] of Object.entries(ENDINGS))
       const artifacts = await generateArtifacts(modelOf(nodes, type, columns), { loss, ...HERE });
       const session = await TrainingSession.create(artifacts, HERE);
       const inputs = { x: new Tensor('float32', X, [ROWS, INPUTS]) };
-      for (const _ of ['first', 'again']) {
+      const areNumbers = loss === 'mse' && (ending === 'one score' || APART[ending]);
+      if (areNumbers) await assert.rejects(session.predict(inputs, { probabilities: true }), NO_SHARES);
+      for (const _ of areNumbers ? [] : ['first', 'again']) {
         const { probabilities } = await session.predict(inputs, { probabilities: true });
         assert.deepEqual([...probabilities.dims], [ROWS, columns ?? CLASSES]);
         const rows = SCORES.flatMap(loss === 'cross-entropy' ? wanted : (APART[ending] ?? wanted));
@@ -114,6 +123,18 @@ for (const [ending, [nodes, wanted, type, columns]] of Object.entries(ENDINGS))
       await session.release();
     }
   });
+
+test('the outputs of l1, huber and weighted mse have no probabilities', async () => {
+  const inputs = { x: new Tensor('float32', X, [ROWS, INPUTS]) };
+  const model = modelOf([to('Identity', ['z'])]);
+  for (const loss of ['l1', { type: 'huber', reduction: 'sum' }, { type: 'mse', sampleWeights: true }]) {
+    const artifacts = await generateArtifacts(model, { loss, ...HERE });
+    const session = await TrainingSession.create(artifacts, HERE);
+    await assert.rejects(session.predict(inputs, { probabilities: true }), NO_SHARES);
+    assert.deepEqual([...(await session.predict(inputs)).y.dims], [ROWS, CLASSES]);
+    await session.release();
+  }
+});
 
 test('an input of the model that is called target makes no sigmoids of scores of classes', async () => {
   for (const name of ['target', 'target_mask']) {
