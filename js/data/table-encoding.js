@@ -15,6 +15,8 @@ import { encode, featuresOf, guessType, momentsOf, sorted, valuesOf } from './ta
 
 /** Numbers to predict with so few different whole values may be meant as classes. */
 const FEW_NUMBERS = 10;
+/** Of fewer texts that are all different nothing is said. */
+const UNLIKE = 5;
 
 /**
  * @param {Loaded} loaded @param {TableOptions} options
@@ -94,6 +96,7 @@ function typedColumns(table, targets, { types = {}, ignore = [], task }) {
     columns.push({ ...column, ...(column.type === 'category' && { categories: sorted(present) }) });
     if (cells.length > 1 && present.every((cell) => cell === present[0]))
       tellOfSame(table, columns[columns.length - 1], present[0]);
+    if (!types[name]) tellOfUnlike(table, columns[columns.length - 1], present.length);
   }
   if (refusals.length) throw unreadable(`${table.where}: ${refusals.join('; ')}`);
   checkTargets(table, columns);
@@ -106,6 +109,15 @@ function tellOfSame({ where, warnings }, { name, role, type }, cell) {
   if (role === 'target' && type === 'category')
     throw unreadable(`${where}: ${same}: there must be two classes at least`);
   warnings.push(`${same}: nothing can be learned from it`);
+}
+
+/**
+ * An input whose texts are all different can only tell the examples apart, as a name or number of theirs.
+ * @param {Loaded} table @param {Typed} column @param {number} present cells that are not missing
+ */
+function tellOfUnlike({ warnings }, { name, role, categories }, present) {
+  if (role === 'input' && present >= UNLIKE && categories?.length === present)
+    warnings.push(`column '${name}' has another text in every example, as a name has: ignore it, if it is one`);
 }
 
 /**

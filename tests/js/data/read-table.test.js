@@ -179,6 +179,21 @@ test('missing cells: filled, left out or refused, and examples without a target 
   await refused(readTable('a,y\n1,\n2,NA\n', { target: 'y' }), /^the table: column 'y' has no value to learn$/);
 });
 
+test('a column of texts that are all different is told, a target or one of a given type is not', async () => {
+  const csv = (/** @type {string[]} */ names) => ['name,y', ...names.map((name, i) => `${name},${i}`)].join('\n');
+  const told = async (/** @type {string[]} */ names, options = {}) =>
+    (await readTable(csv(names), { target: 'y', task: 'regression', ...options })).warnings;
+  const people = ['Ada', 'Bo', '', 'Cy', 'Di', 'Eve'];
+  const sentence = "column 'name' has another text in every example, as a name has: ignore it, if it is one";
+  assert.equal((await told(people))[0], sentence);
+  assert.deepEqual(await told(people.with(2, 'Ada')), []);
+  assert.deepEqual(await told(['a', 'b', 'c', 'd']), []);
+  assert.deepEqual(await told(people.with(2, 'Flo'), { types: { name: 'category' } }), []);
+  assert.deepEqual(await told(people, { target: 'name', task: 'classification' }), [
+    "left out: 1 example without 'name'",
+  ]);
+});
+
 /** @type {Record<string, [csv: string, options: object, message: RegExp, code?: string]>} */
 const REFUSED = {
   'no line of names': ['1,2\n3,4\n', {}, /^the table has numbers in its first line: say by header /],
