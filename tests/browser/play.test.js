@@ -102,8 +102,22 @@ test('Chromium: what a visitor tries, links, and every layout', { timeout: PATIE
   try {
     const visitor = await Player.arrive(browser, `${site.url}play/`, FIRST_LAYOUT);
     check(await visitor.page.evaluate(press, { endless: ENDLESS, codes: CODES }));
+    let release = () => {};
+    const isReleased = new Promise((resolve) => {
+      release = () => resolve(undefined);
+    });
+    await visitor.page.route('**/presets/sine.js', async (route) => {
+      await isReleased;
+      await route.continue();
+    });
+    await visitor.page.selectOption('#preset', 'sine');
     await visitor.page.selectOption('#preset', 'line');
     await visitor.page.waitForFunction(() => /slope 3/.test(document.querySelector('textarea').value));
+    const arrived = visitor.page.waitForResponse(/sine\.js$/);
+    release();
+    await (await arrived).finished();
+    await pause(50);
+    assert.match(await visitor.page.inputValue('textarea'), /slope 3/, 'the example chosen last stays');
     await visitor.page.press('textarea', 'Control+Enter');
     await visitor.page.waitForFunction(() => /kernel/.test(document.querySelector('#output').innerText));
     await visitor.openToEveryone('play');

@@ -12,6 +12,8 @@ const editor = makeEditor($('editor'), { label: 'Code', onChange: changed, onRun
 let keeping;
 /** The hash that this page has set itself. */
 let ownHash = '';
+/** Counts what was chosen: of two in a row the last one counts, in whichever order they arrive. */
+let chosen = 0;
 
 function start() {
   editor.mark();
@@ -46,17 +48,27 @@ function put(code) {
 }
 
 /** @param {string} name */
+async function codeOfPreset(name) {
+  const response = await fetch(new URL(`presets/${name}.js`, import.meta.url)).catch(() => undefined);
+  if (!response?.ok) throw new Error('The example could not be loaded. Is the network there?');
+  return await response.text();
+}
+
+/** @param {string} name */
 async function putPreset(name) {
-  const response = await fetch(new URL(`presets/${name}.js`, import.meta.url));
-  if (!response.ok) throw new Error('The example could not be loaded. Is the network there?');
-  put(await response.text());
+  const mine = ++chosen;
+  const code = await codeOfPreset(name).catch((error) => (mine === chosen ? Promise.reject(error) : ''));
+  if (mine !== chosen) return;
+  put(code);
   $('preset').value = name;
   $('note').textContent = PRESETS[name].says;
 }
 
 /** Follows the address: the code of somebody's link, an example's name, or nothing, which is the first example. */
 async function follow() {
+  const mine = ++chosen;
   const code = await codeOf(location.hash);
+  if (mine !== chosen) return;
   if (code === undefined) {
     const name = location.hash.slice(1);
     return await putPreset(Object.hasOwn(PRESETS, name) ? name : Object.keys(PRESETS)[0]);

@@ -10,14 +10,10 @@ function part(start) {
 }
 const [practice, test] = [part(0), part(785_000)];
 for (let i = 0; i < 5; i++)
-  show({ width: 28, height: 28, data: practice.inputs.data.subarray(784 * i, 784 * (i + 1)) }, `digit ${i}`);
+  show({ width: 28, height: 28, data: practice.inputs.data.subarray(784 * i, 784 * i + 784) });
 
-const layers = [input([1, 28, 28]), conv2d(8, 5, { activation: 'relu' }), maxPooling2d(2)];
-layers.push(conv2d(16, 5, { activation: 'relu' }), maxPooling2d(2), flatten(), dense(10));
-const artifacts = await generateArtifacts(await sequential(layers, { seed: 1 }), {
-  loss: 'cross-entropy',
-  optimizer: { type: 'adam', lr: 0.003 },
-});
-const session = await TrainingSession.create(artifacts);
+const layers = [input([1, 28, 28]), conv2d(8, 5, { activation: 'relu' }), maxPooling2d(2), flatten(), dense(10)];
+const options = { loss: 'cross-entropy', optimizer: { type: 'adam', lr: 0.003 } };
+const session = await TrainingSession.create(await generateArtifacts(await sequential(layers, { seed: 1 }), options));
 await session.fit(practice, { epochs: 6, onBatch: ({ loss }) => plot({ loss }) });
 console.log('accuracy on digits that it has not seen:', (await session.evaluate(test)).accuracy);

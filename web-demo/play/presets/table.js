@@ -6,24 +6,14 @@ const csv = `weight,colour,fruit
 120,red,apple\n150,green,apple\n170,red,apple\n140,yellow,apple
 110,yellow,banana\n125,yellow,banana\n95,green,banana\n130,yellow,banana
 9,red,cherry\n7,red,cherry\n11,yellow,cherry\n8,red,cherry`;
-const { inputs, labels, classes, features, mean, variance, columns } = await readTable(csv, { target: 'fruit' });
-console.log('features:', features);
+const { inputs, labels, classes, mean, variance, columns } = await readTable(csv, { target: 'fruit' });
 
 const layers = [input([mean.length]), normalization({ mean, variance }), dense(classes.length)];
-const artifacts = await generateArtifacts(await sequential(layers, { seed: 1 }), {
-  loss: 'cross-entropy',
-  optimizer: { type: 'adam', lr: 0.05 },
-});
-const session = await TrainingSession.create(artifacts);
+const options = { loss: 'cross-entropy', optimizer: { type: 'adam', lr: 0.05 } };
+const session = await TrainingSession.create(await generateArtifacts(await sequential(layers, { seed: 1 }), options));
 await session.fit({ inputs, labels }, { epochs: 80, onEpoch: ({ loss }) => plot({ loss }) });
 console.log('accuracy:', (await session.evaluate({ inputs, labels })).accuracy);
 
-const unseen = await readTable(
-  [
-    { weight: 10, colour: 'red' },
-    { weight: 160, colour: 'green' },
-  ],
-  { columns },
-);
+const unseen = await readTable('weight,colour\n10,red', { columns });
 const { data } = (await session.predict(unseen.inputs)).dense;
-for (const row of [data.slice(0, 3), data.slice(3)]) console.log(classes[row.indexOf(Math.max(...row))]);
+console.log('10 grams, red:', classes[data.indexOf(Math.max(...data))]);
