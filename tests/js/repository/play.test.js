@@ -79,10 +79,7 @@ const SAYS = {
   ],
   save: [/^begins with a loss of 0\.[12]\d+\nsaved with a loss of 0\.0\d+$/, []],
   gate: [/^right labels: accepted true[\s\S]*\nwrong labels: accepted false/, []],
-  export: [
-    /^\|-0\.5\|, \|0\|, \|0\.8\| are about .*\[0\.(4[5-9]|5)\d*, -?0\.0\d*, 0\.(7[5-9]|8)/,
-    ['absolute.onnx'],
-  ],
+  export: [/^\|-0\.5\|, \|0\|, \|0\.8\| are about .*\[0\.(4[5-9]|5)\d*, -?0\.0\d*, 0\.(7[5-9]|8)/, ['absolute.onnx']],
 };
 
 test('there is a file for each example of the menu, and a line here', () => {
