@@ -15,7 +15,7 @@ import { encode, featuresOf, guessType, momentsOf, sorted, valuesOf } from './ta
 
 /** Numbers to predict with so few different whole values may be meant as classes. */
 const FEW_NUMBERS = 10;
-/** Of fewer texts that are all different nothing is said. */
+/** Fewer texts that are all different are no surprise. */
 const UNLIKE = 5;
 
 /**

@@ -33,7 +33,7 @@ int loss_part_count(const Graph *g);       /* 0 where the loss is no such sum, o
 LossPart loss_part(const Graph *g, int i); /* from the last */
 bool loss_is_part(const Graph *g, const Value *v);
 bool loss_is_cross_entropy(const Graph *g);
-bool loss_is_difference(const Graph *g); /* of scores and a target of numbers, as in mse, l1 and huber */
+bool loss_is_difference(const Graph *g); /* mse, l1, huber: scores minus a target of numbers */
 /* The node that compares scores with this input, as it is or in another shape; NULL where the labels are no input, or
  * the input no labels. */
 const Node *loss_of_labels(const Graph *g, const Value *input);

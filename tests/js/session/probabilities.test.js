@@ -1,7 +1,8 @@
 /**
  * predict({ probabilities }): an output that ends in Softmax or Sigmoid is probabilities already, whatever stands
  * behind that and whichever loss trains it; scores get their softmax, one score alone its sigmoid, and so do all where
- * the loss is bce-with-logits. Numbers that mse, l1 and huber compare are refused. Outputs of float16 are numbers, not their bits.
+ * the loss is bce-with-logits. Numbers that mse, l1 and huber compare are refused. Outputs of float16 are numbers, not
+ * their bits.
  */
 
 import assert from 'node:assert/strict';
