@@ -22,6 +22,11 @@ export class InferenceSession {
   #graph;
   #maps;
 
+  /** Vue's reactive() puts no proxy around objects that have one: private fields are not there behind it. */
+  get [Symbol.toStringTag]() {
+    return 'InferenceSession';
+  }
+
   /**
    * @param {Client} client
    * @param {SessionInfo} info

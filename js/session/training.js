@@ -60,6 +60,11 @@ export class TrainingSession {
   #forward;
   #lending;
 
+  /** Vue's reactive() puts no proxy around objects that have one: private fields are not there behind it. */
+  get [Symbol.toStringTag]() {
+    return 'TrainingSession';
+  }
+
   /**
    * @param {Client} client
    * @param {Protocol['load']['out']} loaded

@@ -626,3 +626,11 @@ test('sizes that the model leaves open become numbers when they are fed, and oth
     await session.release();
   }
 });
+
+test("sessions have tags of their own: Vue's reactive() puts proxies around '[object Object]' only", async () => {
+  const session = await TrainingSession.create(artifacts, { worker: false });
+  const inference = await InferenceSession.create(golden('mlp_small.onnx'), { worker: false });
+  const kinds = [session, inference].map((each) => Object.prototype.toString.call(each));
+  assert.deepEqual(kinds, ['[object TrainingSession]', '[object InferenceSession]']);
+  for (const each of [session, inference]) await each.release();
+});
