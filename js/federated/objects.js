@@ -165,9 +165,14 @@ function jsonOf(body) {
   }
 }
 
-/** Names and ids, of which each must be a child. @param {{ ids: string[], body: Uint8Array }} object */
+/**
+ * Names and ids, of which each must be a child, in the order of the text: an object has names that are numbers first.
+ * @param {{ ids: string[], body: Uint8Array }} object
+ */
 function namedIn({ ids, body }) {
-  const named = Object.entries(Object(jsonOf(body)));
+  const values = Object(jsonOf(body));
+  const names = [...textOf(body).matchAll(/"(?:[^"\\]|\\.)*"(?=\s*:)/g)].map(([name]) => JSON.parse(name));
+  const named = [...new Set(names)].map((name) => [name, values[name]]);
   const unknown = named.find(([, id]) => !ids.includes(id));
   if (unknown) throw bad(`a record in which ${shown(unknown[0])} is no child of it`);
   return /** @type {[string, string][]} */ (named);

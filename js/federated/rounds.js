@@ -9,8 +9,9 @@ import { evaluate, readConfig, train } from './work.js';
 
 /** @import { RoundEvent } from '../types/federated/index.js' */
 /** @import { Layout } from './exchange.js' */
-/** @import { Sealed } from './objects.js' */
+/** @import { Arrays, Sealed, Values } from './objects.js' */
 /** @import { Plan } from './options.js' */
+/** @import { Asked } from './work.js' */
 /** @import { Link, Pulled } from './transfer.js' */
 
 /**
@@ -73,7 +74,7 @@ export async function answerTo(plan, layout, { metadata, contents, refused }, si
   }
 }
 
-/** @typedef {{ type: 'train' | 'evaluate', round: number, arrays: any, asked: any }} Opened */
+/** @typedef {{ type: 'train' | 'evaluate', round: number, arrays: Arrays, asked: Asked }} Opened */
 
 /** @param {Plan} plan @param {Layout} layout @param {Opened} opened @param {AbortSignal} signal */
 async function trained(plan, layout, { round, arrays, asked }, signal) {
@@ -90,12 +91,20 @@ async function trained(plan, layout, { round, arrays, asked }, signal) {
     onBatch,
     signal,
   });
+  const sent = await sendable(plan, asked.norm, start, flat);
   const content = await sealRecords([
-    ['arrays', await sealArrays(arraysIn(layout, await sendable(plan, asked.norm, start, flat)), precision)],
+    ['arrays', await sealArrays(inOrder(arrays, arraysIn(layout, sent)), precision)],
     ['metrics', await sealMetrics({ ...(plan.privacy ? {} : metrics), 'num-examples': BigInt(examples) })],
   ]);
   return { content, metrics, examples };
 }
+
+/**
+ * Arrays in the order of others: some of Flower's strategies go by it.
+ * @param {Arrays} order @param {Arrays} arrays of the same names
+ */
+const inOrder = (order, arrays) =>
+  new Map([...order.keys()].map((name) => [name, /** @type {Values} */ (arrays.get(name))]));
 
 /**
  * Parameters as they may be sent: clipped where the SuperLink asks for it, with noise where the page does.

@@ -127,6 +127,13 @@ try {
   await link.run({ ...config, rounds: 1 });
   assert.ok(again.events.some(({ type }) => type === 'train'));
   console.log('started again, it is the same node, and trains');
+
+  const before = nodes.map(({ events }) => events.length);
+  await link.run({ ...config, rounds: 2, noise: 0.01, 'clipping-norm': 1, 'proximal-mu': 0.1 });
+  const events = nodes.flatMap(({ events: all }, i) => all.slice(before[i]));
+  assert.equal(events.filter(({ type }) => type === 'error').length, 0);
+  assert.equal(events.filter(({ type }) => type === 'evaluate').length, 2 * NODES);
+  console.log('with central differential privacy and FedProx both rounds are done by all');
 } catch (error) {
   console.log(link.text.slice(-4000));
   throw error;

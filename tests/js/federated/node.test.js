@@ -125,6 +125,22 @@ async function eventually(list, count = 1) {
   return list;
 }
 
+test('parameters go back in the order in which they came, also where names are numbers', async () => {
+  const order = ['b', '10', 'a', '2', '"q":'];
+  const values = { dims: [1], data: Float32Array.of(1) };
+  const sealed = await objects.sealArrays(new Map(order.map((name) => [name, values])), 'float32');
+  const records = await objects.sealRecords([['arrays', sealed]]);
+  const message = await objects.sealMessage({ metadata: metadataFor(1n, 'train') }, [records]);
+  const wanted = new Map(order.map((name) => [name, { dims: [1] }]));
+  const { arrays } = objects.openMessage(objects.contentsOf(message), message.id, wanted);
+  assert.deepEqual([...arrays.keys()], order);
+  await withNode({}, async ({ link, session, id }) => {
+    const reversed = new Map([...(await arraysOf(session))].reverse());
+    const reply = await link.ask(id, 'train', await sealContent(reversed));
+    assert.deepEqual([...opened(reply, reversed).arrays.keys()], [...reversed.keys()]);
+  });
+});
+
 test('FedProx draws parameters to those that came, anew in each round', async () => {
   const [mu, lr] = [0.5, 0.1];
   const single = { epochs: 2n, 'batch-size': BigInt(COUNT), lr };
@@ -332,6 +348,27 @@ test('a file of the first parameters is one of safetensors', async () => {
   const { tensors } = readSafetensors(await parametersFile(session), 'initial');
   assert.deepEqual(tensors, new Map([...(await arraysOf(session))].sort(([a], [b]) => (a < b ? -1 : 1))));
   await session.release();
+});
+
+test('all parameters, those that train or an adapter are exchanged, each by its name', async () => {
+  const made = /** @type {const} */ ([
+    ['cnn_bn.onnx', { loss: 'cross-entropy' }, { all: 16, trainable: 12 }],
+    ['lora_linear.onnx', { loss: 'mse', lora: { r: 2 } }, { trainable: 6, adapter: 6 }],
+  ]);
+  for (const [file, options, counts] of made) {
+    const model = new URL(`../../golden/data/${file}`, import.meta.url);
+    const session = await TrainingSession.create(await generateArtifacts(model, { optimizer: 'sgd', ...options }));
+    for (const [exchange, count] of Object.entries(counts)) {
+      const layout = await layoutOf(session, /** @type {any} */ (exchange));
+      assert.equal(layout.size, count, `${file}, ${exchange}`);
+      const arrays = arraysIn(layout, await readFlat(session, /** @type {any} */ (exchange)));
+      for (const [name, { dims, data: values }] of arrays) {
+        const parameter = await session.getParameter(name);
+        assert.deepEqual([parameter.dims, parameter.data], [dims, values], name);
+      }
+    }
+    await session.release();
+  }
 });
 
 /** @param {number} seed */
