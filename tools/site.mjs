@@ -112,6 +112,13 @@ function relink(text, file, all, at = all.get(file)) {
   });
 }
 
+/** Pages and examples that a text names without a link, since the package lacks them, become links. */
+function linkNames(text, file) {
+  return text.replace(/(?<![[\w])`((?:docs|examples)\/[\w/.-]+\.\w+|CONTRIBUTING\.md)`(?!\])/g, (name, path) =>
+    existsSync(join(root, path)) ? `[${name}](${posix.relative(posix.dirname(file), path)})` : name,
+  );
+}
+
 /** The address of a page of web-demo; VitePress's router must not open it. */
 function demoAt(path) {
   const [isDemo, folder = ''] = /^web-demo(?:\/(.*?))?\/?(?:index\.html)?$/.exec(path) ?? [];
@@ -136,7 +143,7 @@ function writePages() {
   for (const [file, address] of all) {
     const to = join(source, address);
     mkdirSync(dirname(to), { recursive: true });
-    const text = relink(readFileSync(join(root, file), 'utf8'), file, all);
+    const text = relink(linkNames(readFileSync(join(root, file), 'utf8'), file), file, all);
     writeFileSync(to, address === 'index.md' ? text.replace("README.md's figures", figures(all)) : text);
   }
 }

@@ -95,6 +95,7 @@ export default defineConfig({
   description: 'Trains neural networks in the browser tab: ONNX in, ONNX out, no server.',
   base,
   srcDir: '.vitepress/pages',
+  srcExclude: ['public/**'], // files that pages link to, copied as they are
   outDir: '../build/site',
   cacheDir: '../build/site-cache',
   head: [['link', { rel: 'icon', href: `${base}icon.svg` }]],
