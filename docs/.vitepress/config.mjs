@@ -20,7 +20,7 @@ const GUIDES = {
   'Models of the demos': ['pictures-card', 'pictures-model', 'writer-model'],
 };
 const REFERENCE = {
-  Sessions: ['training-session', 'session', 'fit', 'fine-tune', 'schedule', 'metrics', 'text', 'federated/index'],
+  Sessions: ['training-session', 'session', 'fit', 'fine-tune', 'schedule', 'metrics', 'text', 'federated'],
   Models: ['artifacts', 'loss-and-optimizer', 'adapters', 'inspection', 'layers'],
   Data: ['tensor', 'data', 'media', 'table'],
   'Storage and engine': ['storage', 'features', 'engine', 'errors'],
