@@ -36,10 +36,10 @@ export const MODELS = {
   },
   'text recognition (SVTR, opset 9)': {
     file: `${OCR}ch_PP-OCRv4_rec_infer.onnx`,
-    feeds: { x: floats([2, 3, 48, 64], -1, 1, 8) },
+    feeds: { x: floats([2, 3, 48, 32], -1, 1, 8) },
     loss: 'mse',
     scores: 'p2o.Add.277',
-    label: floats([2, 8, 6625], -4, 4),
+    label: floats([2, 4, 6625], -4, 4),
   },
   'text detection (ConvTranspose, Resize, opset 11)': {
     file: `${OCR}ch_PP-OCRv4_det_infer.onnx`,
