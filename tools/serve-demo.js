@@ -28,6 +28,7 @@ const TYPES = {
   '.webp': 'image/webp',
   '.csv': 'text/csv; charset=utf-8',
   '.txt': 'text/plain; charset=utf-8',
+  '.md': 'text/plain; charset=utf-8',
   '.wasm': 'application/wasm',
 };
 const TOKENIZERS = '/node_modules/@huggingface/tokenizers/dist';
@@ -51,6 +52,9 @@ function route(pathname, site) {
   if (first === 'js' || first === 'models') return { folder: path.join(ROOT, first), file: rest.join('/') };
   if (path.posix.dirname(pathname) === TOKENIZERS)
     return { folder: path.join(ROOT, TOKENIZERS), file: path.basename(pathname) };
+  if (!site && (first === 'learn' || first === 'guides'))
+    // without a site, the texts as they are written
+    return { folder: path.join(ROOT, 'docs', first), file: rest.join('/').replace(/\.html$/, '.md') };
   if (first === 'mnist') return { folder: mnistFolder(), file: rest.join('/') };
   const address = site ? pathname : pathname.replace(/^\/demo\//, '/');
   return {

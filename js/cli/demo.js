@@ -35,7 +35,7 @@ const HEADERS = {
 };
 /** The folders of the package by the first part of an address: the pages import /js/index.js. */
 const FOLDERS = { js: 'dist', models: 'models' };
-const WRITER = 'This page and its model of 2 MB are not in the package: they are in the repository and on the site.\n';
+const ELSEWHERE = 'This page is not in the package: it is in the repository and on the site.\n';
 
 /** @param {string} root the package's folder @param {string} pathname */
 function fileOf(root, pathname) {
@@ -59,7 +59,9 @@ async function answer(root, { method, url = '/' }, response) {
     response.writeHead(200, { ...HEADERS, 'content-type': type, 'content-length': bytes.length });
     response.end(method === 'GET' ? bytes : undefined);
   } catch {
-    response.writeHead(404, plain).end(url.startsWith('/writer') ? WRITER : 'There is no such file.\n');
+    response
+      .writeHead(404, plain)
+      .end(/^\/(writer|learn|guides|play|try)\b/.test(url) ? ELSEWHERE : 'There is no such file.\n');
   }
 }
 

@@ -53,3 +53,17 @@ test('the server of the demo says who may frame it', async () => {
     await server.close();
   }
 });
+
+test('links between the demos and to their tutorials hold, beside a site and alone', async () => {
+  const server = await startServer({ port: 0 });
+  try {
+    for (const page of ['', 'pictures/', 'writer/', 'demo/', 'demo/pictures/', 'demo/writer/']) {
+      const url = new URL(page, server.url);
+      const targets = [...(await (await fetch(url)).text()).matchAll(/<a\b[^>]*href="([^"#]+)"/g)].map(([, to]) => to);
+      assert.ok(targets.some((to) => /learn\/[\w-]+\.html$/.test(to)) && targets.length > 4, `${page}: ${targets}`);
+      for (const to of targets) assert.equal((await fetch(new URL(to, url))).status, 200, `${page}: ${to}`);
+    }
+  } finally {
+    await server.close();
+  }
+});

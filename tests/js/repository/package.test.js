@@ -83,7 +83,8 @@ test('trainlet demo serves its pages with the package that they import', async (
       assert.deepEqual([answer.status, Number(answer.headers.get('content-length')) > 500], [200, true], file);
       assert.equal(answer.headers.get('cross-origin-opener-policy'), 'same-origin');
     }
-    assert.match(await (await fetch(new URL('writer/', url))).text(), /not in the package/);
+    for (const page of ['writer/', 'learn/pictures.html', 'play/', 'try/'])
+      assert.match(await (await fetch(new URL(page, url))).text(), /not in the package/, page);
     for (const outside of ['package.json', 'js/..%2fpackage.json', '%2e%2e%2fpackage.json'])
       assert.equal((await fetch(new URL(outside, url))).status, 404, outside);
   } finally {
