@@ -345,7 +345,7 @@ visit('a checkpoint that does not load is one sentence, and the way out', async 
 });
 
 test('without scripts, or in an old browser, each page says so', async () => {
-  for (const page of ['', 'pictures/']) {
+  for (const page of ['', 'pictures/', 'writer/']) {
     const url = new URL(page, server.url).href;
     const context = await browser.newContext({ javaScriptEnabled: false });
     const plain = await context.newPage();

@@ -17,7 +17,7 @@ const VISITS = [
   { page: '', draws: true, button: '#go', trained: STEP },
   { page: '', button: '#wrong', trained: STEP },
   { page: 'pictures/', button: undefined, trained: '^Learned \\d+ pictures' },
-  { page: 'writer/', first: '#author', button: '#go', trained: '^Learning, round 1' },
+  { page: 'writer/', first: '#author', button: '#go', trained: '^Step \\d+ of' },
 ];
 
 /** Runs in the page. Resolves with what the page says of its progress and of its trouble. @param {VISITS[0]} visit */

@@ -1,17 +1,22 @@
 // The page of the writer: what is pressed, and what is shown then.
 
 import { Chart } from '../chart.js';
+import { prepareCode } from '../code.js';
 import { keepForFlights } from '../offline.js';
 import { remembered, setRemembered } from '../remembered.js';
-import { Ghost } from './ghost.js';
+import { adapterOf, download, modelOf, onChosen } from './files.js';
 import { Learner } from './learner.js';
+import { Pace } from './pace.js';
+import { Sides } from './sides.js';
 import { LEAST, lessonOf } from './text.js';
 import { tokensOf } from './tokens.js';
 
-/** @import { Bits, Lesson, Who } from './learner.js' */
+/** @import { Base, Bits, Lesson, Who } from './learner.js' */
+/** @import { Tokens } from './tokens.js' */
 
 const TEXT = 'trainlet writer: text';
 const DRAFT = 'trainlet writer: draft';
+const BEGINNING = 'I saw that';
 const PAUSE_MS = 120;
 /** Named so that sw.js finds them, and keeps what was never opened. */
 const FILES = {
@@ -24,30 +29,35 @@ const FILES = {
 const $ = (/** @type {string} */ id) => /** @type {HTMLElement} */ (document.getElementById(id));
 const button = (/** @type {string} */ id) => /** @type {HTMLButtonElement} */ ($(id));
 const area = (/** @type {string} */ id) => /** @type {HTMLTextAreaElement} */ ($(id));
-const progress = /** @type {HTMLProgressElement} */ ($('progress'));
-const radio = (/** @type {Who} */ who) =>
-  /** @type {HTMLInputElement} */ (document.querySelector(`[name=who][value=${who}]`));
 
-const ghost = new Ghost(area('draft'), $('mirror'));
+const pace = new Pace($('pace'), /** @type {HTMLProgressElement} */ ($('progress')));
+const sides = new Sides($('sides'), (more) => {
+  area('draft').focus();
+  area('draft').value += more;
+  area('draft').dispatchEvent(new Event('input'));
+});
 const chart = new Chart(/** @type {any} */ ($('chart')), {
   series: [
     { key: 'own', name: 'Your lines' },
     { key: 'base', name: 'Text that the base knows' },
   ],
   format: (value) => value.toFixed(2),
-  unit: 'round',
+  unit: 'look',
   bounds: (low, high) => [Math.floor(4 * low - 0.2) / 4, Math.ceil(4 * high + 0.2) / 4],
 });
 /** @type {Learner | undefined} */
 let learner;
+/** The page's own model, or one that was opened. @type {{ base: Base, tokens: Tokens } | undefined} */
+let model;
 /** @type {{ rehearsed: string[], tested: string[] }} */
-let known;
+let known = { rehearsed: [], tested: [] };
+let example = '';
 /** @type {AbortController | undefined} */
 let learning;
-let suggesting = new AbortController();
+let comparing = new AbortController();
 
 /**
- * Errors are told, and the page goes on.
+ * Errors are told, and the page goes on; after an engine's death, or without a network, from a new start.
  * @template {unknown[]} A @param {(...given: A) => Promise<unknown> | void} act
  */
 const told =
@@ -56,22 +66,21 @@ const told =
     try {
       await act(...given);
     } catch (error) {
-      $('trouble-words').textContent = error instanceof Error ? error.message : String(error);
+      const { code, message = String(error) } = /** @type {any} */ (error);
+      if (code === 'aborted') return;
+      $('trouble-words').textContent =
+        code === 'worker-died' ? `The engine was ended. Your text is kept. (${message})` : message;
+      button('again').hidden = code !== 'worker-died' && learner !== undefined;
       $('trouble').hidden = false;
     }
   };
 
 /** That the model has learned, or is learning: then that goes on as soon as the page is opened. */
 const state = {
-  get: () => remembered(`trainlet writer: ${learner?.name}`),
-  set: (/** @type {'begun' | 'learned'} */ now) => setRemembered(`trainlet writer: ${learner?.name}`, now),
-  forget: () => setRemembered(`trainlet writer: ${learner?.name}`),
+  key: () => `trainlet writer: ${model?.base.name}`,
+  get: () => remembered(state.key()),
+  set: (/** @type {'begun' | 'learned' | undefined} */ now) => setRemembered(state.key(), now),
 };
-
-const isAborted = (/** @type {unknown} */ error) =>
-  error instanceof Error && 'code' in error && error.code === 'aborted';
-const who = () =>
-  /** @type {Who} */ (/** @type {HTMLInputElement} */ (document.querySelector('[name=who]:checked')).value);
 
 // ── learning ──
 
@@ -82,61 +91,76 @@ function lesson() {
 }
 
 function showState() {
-  const ready = learner !== undefined;
+  const idle = learner !== undefined && !learning;
   const missing = LEAST - area('text').value.trim().length;
-  button('go').disabled = !ready || learning !== undefined || missing > 0;
-  button('stop').hidden = learning === undefined;
-  button('forget').disabled = !ready || learning !== undefined || !state.get();
-  /** @type {HTMLInputElement} */ for (const id of ['open-model', 'open-adapter'])
-    $(id).disabled = learning !== undefined;
-  button('save-adapter').disabled = button('save-model').disabled = !ready || learning !== undefined;
-  radio('other').disabled = !learner?.hasOther;
-  if (!ready || learning || state.get()) return;
-  $('pace').textContent =
-    missing > 0 ? `${missing} more characters are needed to learn from.` : 'It has not learned from this yet.';
+  button('go').hidden = learning !== undefined;
+  button('forget').hidden = learning !== undefined || !state.get();
+  button('go').disabled = !idle || missing > 0;
+  button('go').textContent = state.get() ? 'Learn more' : 'Learn';
+  button('stop').hidden = !learning;
+  button('forget').disabled = !idle || !state.get();
+  for (const id of ['open-model', 'open-adapter', 'save-adapter', 'save-model']) button(id).disabled = !idle;
+  sides.setThere('other', learner?.hasOther ?? false);
+  if (!idle || state.get()) return;
+  if (missing > 0) $('pace').textContent = `${missing} more characters are needed to learn from.`;
+  else if (area('text').value === example) $('pace').textContent = 'An old author is here as an example: press Learn.';
+  else $('pace').textContent = 'It has not learned from your text yet.';
 }
 
 async function learn() {
   const now = lesson();
   if (!learner || !now || learning) return;
   learning = new AbortController();
+  const { signal } = learning;
   state.set('begun');
-  $('pace').textContent = 'Learning …';
+  pace.start();
   showState();
-  const begun = performance.now();
   try {
-    await follow(learner, now, learning.signal);
-    state.set('learned');
-    const seconds = ((performance.now() - begun) / 1000).toFixed(0);
-    $('pace').textContent = `Learned ${now.learned.length.toLocaleString('en')} characters in ${seconds} s.`;
+    const [base, bits] = await follow(learner, now, signal);
+    const fewer = Math.round(100 * (1 - bits.own / base.own));
+    const better = fewer > 0 ? ` It guesses your lines kept aside ${fewer} % better.` : '';
+    end(`Learned ${now.learned.length.toLocaleString('en')} characters in ${pace.seconds.toFixed(0)} s.${better}`);
   } catch (error) {
-    if (!isAborted(error)) throw error;
-    state.set('learned');
+    const died = /** @type {any} */ (error).code !== 'aborted';
+    if (died) pace.end('It did not end: what it learned until its last save is kept.');
+    if (died) throw error;
+    pace.end('Stopping …');
     showBits(await learner.bits(now, 'base'), await learner.bits(now));
-    $('pace').textContent = 'Stopped; what it learned until now stays.';
+    end('Stopped. What it learned until now stays.');
   } finally {
     learning = undefined;
     showState();
   }
-  await suggest();
+  await compare();
+}
+
+/** @param {string} words */
+function end(words) {
+  state.set('learned');
+  pace.end(words);
+  $('told').textContent = words;
 }
 
 /** @param {Learner} pupil @param {Lesson} now @param {AbortSignal} signal */
 async function follow(pupil, now, signal) {
   const base = await pupil.bits(now, 'base');
+  signal.throwIfAborted();
   /** @type {Record<keyof Bits, [number, number][]>} */
   const lines = { own: [], base: [] };
-  let round = 0;
-  const tell = (/** @type {Bits} */ bits, /** @type {number} */ share) => {
+  let at = 0;
+  const round = async (/** @type {Bits} */ bits) => {
     showBits(base, bits);
-    lines.own.push([round, bits.own]);
-    lines.base.push([round, bits.base]);
-    chart.set(lines, round++);
-    $('pace').textContent = `Learning, round ${round} …`;
-    progress.value = share;
+    lines.own.push([at, bits.own]);
+    lines.base.push([at, bits.base]);
+    setChart(lines, at++);
+    if (at > 1) await compare(0, ['me']);
   };
-  tell(await pupil.bits(now), 0);
-  await pupil.learn(now, tell, signal);
+  await round(await pupil.bits(now));
+  signal.throwIfAborted();
+  await pupil.learn(now, { round, step: (step, steps, share) => pace.step(step, steps, share) }, signal);
+  const bits = await pupil.bits(now);
+  await round(bits);
+  return [base, bits];
 }
 
 /** @param {Bits} base @param {Bits} now */
@@ -151,121 +175,92 @@ function showBits(base, now) {
 
 async function forget() {
   await learner?.forget();
-  state.forget();
+  state.set(undefined);
   clearFigures();
   showState();
-  await suggest();
+  await compare();
+}
+
+/** @param {Partial<Record<keyof Bits, [number, number][]>>} lines @param {number} last */
+function setChart(lines, last) {
+  /** @type {HTMLElement} */ ($('chart').parentElement).hidden = !lines.own;
+  chart.set(/** @type {any} */ (lines), last);
 }
 
 function clearFigures() {
   for (const cell of document.querySelectorAll('#figures td')) cell.textContent = '–';
-  chart.set({}, 0);
-  progress.value = 0;
+  setChart({}, 0);
+  /** @type {HTMLProgressElement} */ ($('progress')).value = 0;
 }
 
 // ── writing ──
 
-/** Suggests a continuation once nothing has been typed for a moment. @param {number} [pauseMs] */
-async function suggest(pauseMs = 0) {
-  suggesting.abort();
-  suggesting = new AbortController();
-  const { signal } = suggesting;
-  ghost.show('');
-  $('spoken').textContent = '';
+/**
+ * Lets writers go on with the beginning, once nothing has been typed for a moment.
+ * @param {number} [pauseMs] @param {Who[]} [some] all of them by default
+ */
+async function compare(pauseMs = 0, some = undefined) {
+  comparing.abort();
+  comparing = new AbortController();
+  const { signal } = comparing;
   if (pauseMs) await new Promise((resolve) => setTimeout(resolve, pauseMs));
   const text = area('draft').value;
-  if (signal.aborted || !learner || !ghost.isAtEnd || !text.trim()) return;
+  if (signal.aborted || !learner) return;
+  /** @type {Who[]} */
+  const writers = some ?? ['base', ...(state.get() ? [ME] : []), ...(learner.hasOther ? [OTHER] : [])];
+  if (!state.get()) sides.explain('me', 'Nothing yet: press Learn.');
+  for (const who of writers) if (!text.trim()) sides.explain(who, 'Begin a sentence above.');
+  $('spoken').textContent = '';
+  if (!text.trim()) return;
   try {
-    await learner.goOn(text, who(), (more) => signal.aborted || ghost.show(more), signal);
-    if (ghost.more) $('spoken').textContent = `May go on: ${ghost.more}`;
+    for (const who of writers)
+      await learner.goOn(text, who, (more) => signal.aborted || sides.show(who, text, more), signal);
+    $('spoken').textContent = writers.map((who) => `${NAMES[who]}: ${sides.moreOf(who)}`).join('. ');
   } catch (error) {
-    if (!isAborted(error)) throw error;
+    if (/** @type {any} */ (error).code !== 'aborted') throw error;
   }
 }
+const [ME, OTHER] = /** @type {Who[]} */ (['me', 'other']);
+/** @type {Record<Who, string>} */
+const NAMES = { base: 'The base', me: 'Taught by you', other: 'Another’s' };
 
-ghost.onChange = (more) => {
-  button('take').disabled = !more;
-};
-
-// ── files ──
-
-/** @param {Uint8Array} bytes @param {string} name */
-function download(bytes, name) {
-  const link = document.createElement('a');
-  link.href = URL.createObjectURL(new Blob([/** @type {BlobPart} */ (bytes)]));
-  link.download = name;
-  link.click();
-  setTimeout(() => URL.revokeObjectURL(link.href), 10_000);
-}
-
-/** ONNX Runtime's one file, or PEFT's two. @param {File[]} files */
-async function openAdapter(files) {
-  const one = files.find(({ name }) => name.endsWith('.onnx_adapter'));
-  const [weights, config] = ['.safetensors', '.json'].map((end) => files.find(({ name }) => name.endsWith(end)));
-  if (!one && !(weights && config))
-    throw new Error(
-      'An adapter is one .onnx_adapter file, or adapter_model.safetensors and adapter_config.json together.',
-    );
-  const peft = { 'adapter_model.safetensors': weights, 'adapter_config.json': config };
-  await learner?.takeOther(/** @type {any} */ (one ? { 'adapter.onnx_adapter': one } : peft));
-  showState();
-  radio('other').checked = true;
-  await suggest();
-}
-
-/** @param {File[]} files */
-async function openModel(files) {
-  const named = (/** @type {string} */ end) => files.find(({ name }) => name.endsWith(end));
-  const [model, json] = [named('.onnx'), named('.json')];
-  if (!model || !json) throw new Error('Choose the .onnx file and its tokenizer.json together.');
-  const tokens = tokensOf(JSON.parse(await json.text()));
-  const rest = files.filter((file) => file !== model && file !== json);
-  const bytes = await Promise.all(rest.map(async (file) => [file.name, new Uint8Array(await file.arrayBuffer())]));
-  const base = {
-    model,
-    name: `${model.name} ${model.size}`,
-    ...(rest.length && { externalData: Object.fromEntries(bytes) }),
-  };
-  const next = await Learner.open(base, tokens);
-  await learner?.close();
-  learner = next;
-  known = { rehearsed: [], tested: known.tested };
-  clearFigures();
-  $('model-name').textContent = `In use: ${model.name}`;
-  showState();
-  await suggest();
-}
-
-const chosen = (/** @type {(files: File[]) => Promise<void>} */ act) =>
-  told(async (/** @type {Event} */ { target }) => {
-    const input = /** @type {HTMLInputElement} */ (target);
-    const files = [...(input.files ?? [])];
-    input.value = '';
-    if (files.length) await act(files);
-  });
-
-/** @param {string} text */
-function setText(text) {
+/** A text in place of another, which can be undone. @param {string} text @param {string} words */
+function setText(text, words) {
+  const before = area('text').value;
   area('text').value = text;
   textChanged();
+  if (!before || before === text) return;
+  $('undo-words').textContent = words;
+  button('undo').hidden = false;
+  button('undo').onclick = () => {
+    area('text').value = before;
+    textChanged();
+    area('text').focus();
+  };
 }
 
 function textChanged() {
+  $('undo-words').textContent = '';
+  button('undo').hidden = true;
   setRemembered(TEXT, area('text').value);
   showState();
 }
 
 // ── what is pressed ──
 
-const suggestAtOnce = told(() => suggest());
 button('go').addEventListener('click', told(learn));
 button('stop').addEventListener('click', () => learning?.abort());
-button('forget').addEventListener('click', told(forget));
-button('take').addEventListener('click', () => ghost.take());
-button('author').addEventListener(
-  'click',
-  told(async () => setText(await (await fetch(FILES.author)).text())),
-);
+button('forget').addEventListener('click', () => {
+  const dialog = /** @type {HTMLDialogElement} */ ($('forget-dialog'));
+  dialog.returnValue = ''; // Escape leaves what was answered before
+  dialog.showModal();
+  dialog.addEventListener('close', () => dialog.returnValue === 'forget' && told(forget)(), { once: true });
+});
+button('clear').addEventListener('click', () => {
+  setText('', 'The text is cleared.');
+  area('text').focus();
+});
+button('author').addEventListener('click', () => setText(example, 'The example is in its place.'));
 button('save-adapter').addEventListener(
   'click',
   told(async () => {
@@ -278,54 +273,98 @@ button('save-model').addEventListener(
     if (learner) download(await learner.model(), 'writer.onnx');
   }),
 );
-$('open-adapter').addEventListener('change', chosen(openAdapter));
-$('open-model').addEventListener('change', chosen(openModel));
-$('text-file').addEventListener(
-  'change',
-  chosen(async ([file]) => setText(await file.text())),
+onChosen(
+  $('open-adapter'),
+  told(async (/** @type {File[]} */ files) => {
+    await learner?.takeOther(adapterOf(files));
+    showState();
+    await compare();
+  }),
 );
+onChosen(
+  $('open-model'),
+  told(async (/** @type {File[]} */ files) => {
+    const chosen = await modelOf(files);
+    const next = await Learner.open(chosen.base, chosen.tokens);
+    await learner?.close();
+    [learner, model] = [next, chosen];
+    known = { rehearsed: [], tested: known.tested };
+    clearFigures();
+    $('model-name').textContent = `In use: ${files.find(({ name }) => name.endsWith('.onnx'))?.name}`;
+    showState();
+    await compare();
+  }),
+);
+const openText = told(async (/** @type {File[]} */ [file]) =>
+  setText(await file.text(), `${file.name} is in its place.`),
+);
+onChosen($('text-file'), openText);
 area('text').addEventListener('input', textChanged);
 area('text').addEventListener('drop', (event) => {
-  const file = event.dataTransfer?.files[0];
-  if (!file) return; // words, which the field takes itself
+  const files = [...(event.dataTransfer?.files ?? [])];
+  if (!files.length) return; // words, which the field takes itself
   event.preventDefault();
-  told(async () => setText(await file.text()))();
+  openText(files);
 });
 area('draft').addEventListener('input', () => {
   setRemembered(DRAFT, area('draft').value);
-  told(suggest)(PAUSE_MS);
+  told(compare)(PAUSE_MS);
 });
-area('draft').addEventListener('click', suggestAtOnce);
-for (const each of /** @type {const} */ (['me', 'other', 'base']))
-  radio(each).addEventListener('change', suggestAtOnce);
 $('trouble-close').addEventListener('click', () => {
   $('trouble').hidden = true;
 });
+button('again').addEventListener('click', () => {
+  $('trouble').hidden = true;
+  wake();
+});
+prepareCode(new URL('lesson.js', import.meta.url));
+
+// ── on arrival, and after an engine's death ──
+
+/** @param {URL} file */
+async function fetched(file) {
+  const answer = await fetch(file).catch(() => undefined);
+  if (!answer?.ok) throw new Error(`${file.pathname.replace(/.*\//, '')} cannot be loaded now.`);
+  return answer;
+}
+
+async function load() {
+  const [json, texts, author] = await Promise.all([
+    fetched(FILES.tokenizer).then((answer) => answer.json()),
+    fetched(FILES.known).then((answer) => answer.json()),
+    fetched(FILES.author).then((answer) => answer.text()),
+  ]);
+  [known, example] = [texts, author];
+  if (remembered(TEXT) === undefined) area('text').value = example;
+  return { base: { model: FILES.base, name: 'novels' }, tokens: tokensOf(json) };
+}
+
+/** Opens the model with what it has learned; a lesson that was not ended goes on. */
+const wake = told(async () => {
+  $('pace').textContent = 'The model is loading …';
+  const last = learner;
+  learner = undefined;
+  showState();
+  last?.close().catch(() => {}); // it may be dead
+  model ??= await load();
+  learner = await Learner.open(model.base, model.tokens);
+  showState();
+  const now = lesson();
+  if (state.get() === 'learned') {
+    $('pace').textContent = 'What it learned before is here again.';
+    if (now) showBits(await learner.bits(now, 'base'), await learner.bits(now));
+  }
+  if (state.get() === 'begun') told(learn)();
+  else await compare();
+});
 
 area('text').value = remembered(TEXT) ?? '';
-area('draft').value = remembered(DRAFT) ?? '';
-await told(async () => {
-  const [json, texts] = await Promise.all(
-    [FILES.tokenizer, FILES.known].map(async (file) => (await fetch(file)).json()),
-  );
-  known = texts;
-  learner = await Learner.open({ model: FILES.base, name: 'me' }, tokensOf(json));
-  showState();
-  if (state.get() === 'learned') await remember(learner);
-})();
+area('draft').value = remembered(DRAFT) ?? BEGINNING;
+await wake();
 document.querySelector('main')?.removeAttribute('aria-busy');
-if (state.get() === 'begun') told(learn)();
-suggestAtOnce();
 keepForFlights().then(
   (kept) => {
     $('flight').textContent = kept ? 'All of it works in flight mode, too.' : '';
   },
   () => {}, // without it, the page works as long as there is a network
 );
-
-/** Shows what was learned before. @param {Learner} pupil */
-async function remember(pupil) {
-  const now = lesson();
-  $('pace').textContent = 'What it learned before is here again.';
-  if (now) showBits(await pupil.bits(now, 'base'), await pupil.bits(now));
-}

@@ -1,9 +1,10 @@
 // The language model of the page: it learns a text as an adapter, goes on with what is written, and tells how well.
 
-import { CheckpointStore, generate, generateArtifacts, packText, TrainingSession } from '../../js/index.js';
+import { CheckpointStore, packText } from '../../js/index.js';
+import { goOn, learn, RATE, withAdapter } from './lesson.js';
 import { roundsOf } from './rounds.js';
 
-/** @import { AdapterSources, Artifacts } from '../../js/types.js' */
+/** @import { AdapterSources, TrainingSession } from '../../js/types.js' */
 /** @import { Tokens } from './tokens.js' */
 /** @typedef {'me' | 'other' | 'base'} Who */
 /** @typedef {{ model: URL | Blob, externalData?: Record<string, Uint8Array>, name: string }} Base */
@@ -13,12 +14,13 @@ import { roundsOf } from './rounds.js';
  * @typedef {{ own: number, base: number }} Bits
  */
 
-const LORA = { r: 4, alpha: 8 };
-/** At the beginning; it falls to nothing in a straight line, by which less is forgotten. */
-const RATE = 4e-3;
 /** Tokens of an example, and examples of a step. */
 const [LENGTH, BATCH] = [64, 4];
-const [EPOCHS, MOST_MS, PATIENCE] = [7, 45_000, 3];
+/** More steps make it forget, and fewer do not let a phrase stick; a long text is read twice. */
+const [STEPS, LEAST_ROUNDS] = [200, 2];
+const MOST_MS = 22_000;
+/** Between two looks at how well it guesses, which take time too. */
+const LOOK_STEPS = 20;
 /** The most that stands before what is made: more takes more time. */
 const PROMPT_TOKENS = 64;
 /** A base of one's own is smaller with its weights in int8. */
@@ -44,17 +46,17 @@ export class Learner {
 
   /** With what was learned before, where this browser has it. @param {Base} base @param {Tokens} tokens */
   static async open({ model, externalData, name }, tokens) {
-    const artifacts = await generateArtifacts(model, {
-      loss: { type: 'cross-entropy', axis: -1, ignoreIndex: -100 },
-      optimizer: { type: 'adamw', lr: RATE },
-      lora: LORA,
-      additionalOutputs: ['logits'],
-      ...(externalData && { externalData }),
-      ...(model instanceof Blob && model.size > LARGE_BYTES && { quantizeFrozen: 'int8' }),
-    });
     const store = await CheckpointStore.open({ database: 'trainlet-writer', keep: 1 }).catch(() => undefined);
     const saved = await store?.load(name).catch(() => undefined);
-    return new Learner(await sessionOf(artifacts, saved?.bytes), tokens, store, name);
+    const options = {
+      ...(externalData && { externalData }),
+      ...(model instanceof Blob && model.size > LARGE_BYTES && { quantizeFrozen: 'int8' }),
+    };
+    const session = await withAdapter(model, saved?.bytes, options).catch((error) => {
+      if (saved) return withAdapter(model, undefined, options); // another base's
+      throw error;
+    });
+    return new Learner(session, tokens, store, name);
   }
 
   get hasOther() {
@@ -62,34 +64,34 @@ export class Learner {
   }
 
   /**
-   * Until its time is over, or until the lines held out are no longer read better; then it is as it was when they were
-   * read best. With a signal, what was learned until then stays.
-   * @param {Lesson} lesson @param {(now: Bits, share: number) => void} onBits @param {AbortSignal} signal
+   * Until its rounds or its time are over. With a signal, what was learned until then stays.
+   * @param {Lesson} lesson
+   * @param {{ step: (step: number, steps: number, share: number) => void, round: (now: Bits) => Promise<void> }} on
+   * @param {AbortSignal} signal
    */
-  async learn(lesson, onBits, signal) {
-    const { heldOut } = lesson;
+  async learn(lesson, on, signal) {
     const known = lesson.rehearsed.length ? await this.#data(lesson.rehearsed) : undefined;
     const { round, steps } = roundsOf(await this.#data([lesson.learned]), known, BATCH);
+    const rounds = Math.max(LEAST_ROUNDS, Math.ceil(STEPS / steps));
     const begun = performance.now();
-    let done = 0;
-    const share = () => Math.min(Math.max(done / (EPOCHS * steps), (performance.now() - begun) / MOST_MS), 1);
-    const slowDown = async () => {
-      done++;
-      await this.#session.setLearningRate(RATE * (1 - share()));
-    };
+    let [done, looked] = [0, 0];
+    const share = () => Math.min(Math.max(done / (rounds * steps), (performance.now() - begun) / MOST_MS), 1);
     await this.#session.setLearningRate(RATE);
-    await this.#session.fit(round, {
-      epochs: EPOCHS,
-      resume: false,
-      validation: await this.#data([heldOut]),
-      earlyStopping: { patience: PATIENCE, restoreBest: true },
+    await learn(this.#session, round, {
+      epochs: rounds,
       budget: { maxMs: MOST_MS },
       ...(this.#store && { checkpoint: { store: this.#store, name: this.name, base: false, everyMs: 5000 } }),
-      onBatch: slowDown,
-      onEpoch: async () => onBits(await this.bits(lesson), share()),
+      onBatch: async () => {
+        on.step(++done, rounds * steps, share());
+        await this.#session.setLearningRate(RATE * (1 - share())); // so less is forgotten
+      },
+      onEpoch: async () => {
+        if (done - looked < LOOK_STEPS) return;
+        looked = done;
+        await on.round(await this.bits(lesson));
+      },
       signal,
     });
-    onBits(await this.bits(lesson), 1);
   }
 
   /** @param {Lesson} lesson @param {Who} [who] @returns {Promise<Bits>} */
@@ -114,15 +116,15 @@ export class Learner {
    */
   async goOn(text, who, onText, signal) {
     const { encode, decode, end } = this.#tokens;
+    const lineEnd = encode('\n').length === 1 ? encode('\n') : [];
     const spaced = text.endsWith(' '); // most tokens begin with a space
     const ids = encode(spaced ? text.slice(0, -1) : text).slice(-PROMPT_TOKENS);
-    if (ids.length < PROMPT_TOKENS && end !== undefined) ids.unshift(end);
     if (!ids.length) return;
+    if (ids.length < PROMPT_TOKENS) ids.unshift(...lineEnd);
     /** @type {number[]} */
     const made = [];
-    await generate(this.#session, ids, {
-      ...{ maxTokens: 16, temperature: 0.6, topP: 0.9, repetitionPenalty: 1.15, seed: 1 },
-      stop: [...(end === undefined ? [] : [end]), ...(encode('\n').length === 1 ? encode('\n') : [])],
+    await goOn(this.#session, ids, {
+      stop: [...(end === undefined ? [] : [end]), ...lineEnd],
       ...(who !== 'me' && { adapter: ADAPTERS[who] }),
       signal,
       onToken: (id) => {
@@ -174,16 +176,4 @@ export class Learner {
     const ids = texts.map((text) => [...(end === undefined ? [] : [end]), ...encode(text)]);
     return packText(ids, { length: LENGTH, padTokenId: end ?? 0, inputs: this.#session.trainingInputs });
   }
-}
-
-/**
- * Refuses an adapter that was saved for another base.
- * @param {Artifacts} artifacts @param {Uint8Array | undefined} adapterState
- */
-async function sessionOf(artifacts, adapterState) {
-  if (adapterState)
-    try {
-      return await TrainingSession.create({ ...artifacts, adapterState });
-    } catch {}
-  return await TrainingSession.create(artifacts);
 }

@@ -1,19 +1,22 @@
-// The text that the base learns: running text of four of Debian's packages, in pieces with no markup left.
+// The text that the base learns: six novels and some thousand sayings, in paragraphs with no markup left.
 //
 //   node web-demo/writer/base/corpus.js     downloads the packages by apt-get, writes build/writer/{learned,aside}.json
 
 import { execFileSync } from 'node:child_process';
 import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { gunzipSync } from 'node:zlib';
+import { inflateSync } from 'node:zlib';
 import { root } from '../../../tools/programs.mjs';
 
 export const FOLDER = join(root, 'build/writer');
-const PACKAGES = ['debian-reference-en', 'developers-reference', 'fortunes', 'manpages'];
+const PACKAGES = ['fortunes', 'r-cran-janeaustenr'];
 /** One of so many pieces is kept aside: neither the tokens nor the training see it. */
 const ASIDE_OF = 40;
-/** Files of fortunes: not its pictures and songs, and not what makes fun of people by what they are. */
-const SAYINGS = /^(?!(ascii-art|drugs|ethnic|men-women|songs-poems|translate-me|zippy)$)[\w-]+$/;
+/** Files of fortunes that are left out: pictures, songs, chats, code, and fun of people for what they are. */
+const NO_SAYINGS = [
+  ...['ascii-art', 'debian', 'disclaimer', 'drugs', 'ethnic', 'goedel', 'knghtbrd', 'linux', 'linuxcookie'],
+  ...['men-women', 'perl', 'songs-poems', 'translate-me', 'zippy'],
+];
 /** Shorter ones are titles, leftovers of tables and the like. */
 const SHORTEST = 60;
 
@@ -21,12 +24,6 @@ const SHORTEST = 60;
 export function readCorpus() {
   const read = (/** @type {string} */ name) => JSON.parse(readFileSync(join(FOLDER, `${name}.json`), 'utf8'));
   return { learned: read('learned'), aside: read('aside') };
-}
-
-/** @param {string} path @returns {string} */
-function textOf(path) {
-  const bytes = readFileSync(path);
-  return (path.endsWith('.gz') ? gunzipSync(bytes) : bytes).toString('utf8');
 }
 
 /** Unpacks what apt-get brings, in build/writer/packages. */
@@ -53,48 +50,33 @@ function joined(text) {
   return out.join('\n').replace(/[^\S\n]+/g, ' ');
 }
 
-/** Sayings, with who said them. @param {string} text */
-const sayings = (text) => text.split(/^%$/m).map((saying) => joined(saying.replaceAll('\t', ' ')));
+/** Sayings, without who said them. @param {string} text */
+const sayings = (text) =>
+  text
+    .split(/^%$/m)
+    .map((saying) => joined(saying.replaceAll('\t', ' ')).replace(/\s*(?:\n|\s)-- [^\n]*(?:\n.*)*$/, ''));
 
-/** Chapters as plain text: without titles, examples of code and tables. @param {string} text */
-function chapters(text) {
-  const paragraphs = text.split(/\n\s*\n/).filter((one) => !/[│|+]--|──|[=*~]{4}|\.{5}|^\s*\$ /m.test(one));
-  return pieces(paragraphs.map(joined).filter((one) => /[a-z].*[.:;]/.test(one)));
+/**
+ * The novels of R's package: compressed vectors of lines, each after the number of its bytes.
+ * @param {Buffer} file @returns {string[]}
+ */
+function novels(file) {
+  const texts = [];
+  for (let at = 0; at < file.length; ) {
+    const { buffer, engine } = /** @type {any} */ (inflateSync(file.subarray(at + 4), { info: true }));
+    at += 4 + engine.bytesWritten;
+    const lines = [];
+    for (let i = 31; lines.length < buffer.readUInt32BE(27); i += 8 + buffer.readUInt32BE(i + 4))
+      lines.push(buffer.toString('utf8', i + 8, i + 8 + buffer.readUInt32BE(i + 4)));
+    texts.push(lines.join('\n'));
+  }
+  return texts;
 }
 
-const FONTS = /\\f(?:\[\w*\]|\(..|.)|\\[&/,^|%c:]|\\s[-+]?\d|\\[hv]'[^']*'/g;
-const SIGNS = /** @type {Record<string, string>} */ ({ '\\-': '-', '\\e': '\\', '\\ ': ' ', '\\~': ' ', "\\'": "'" });
-
-/** A line without what is not text. @param {string} line */
-const plain = (line) =>
-  line
-    .replace(/\\".*$/, '')
-    .replace(/\\\((?:aq|cq|oq)/g, "'")
-    .replace(/\\\((?:dq|lq|rq)/g, '"')
-    .replace(/\\\(em/g, ' - ')
-    .replace(/\\[([]\S\S\]?|\\\*\S/g, '')
-    .replace(FONTS, '')
-    .replace(/\\[-e ~']/g, (sign) => SIGNS[sign]);
-
-/** The words of a macro's line, quotes respected. @param {string} line */
-const words = (line) => [...line.matchAll(/"([^"]*)"|(\S+)/g)].map(([, quoted, bare]) => quoted ?? bare);
-
-/** A manual page's text, from man's macros. @param {string} text */
-function manual(text) {
-  const paragraphs = [''];
-  let skipping = false;
-  for (const line of text.split('\n')) {
-    const macro = /^[.']\s*(\w+)/.exec(line)?.[1] ?? '';
-    const rest = plain(line.replace(/^[.']\s*\w*\s*/, ''));
-    if (/^(nf|EX|TS)$/.test(macro)) skipping = true;
-    else if (/^(fi|EE|TE)$/.test(macro)) skipping = false;
-    else if (skipping) continue;
-    else if (/^(PP|P|LP|TP|TQ|IP|HP|SH|SS|RS|RE|sp|br)$/.test(macro)) paragraphs.push('');
-    else if (/^(B|I|SM|SB)$/.test(macro)) paragraphs[paragraphs.length - 1] += ` ${words(rest).join(' ')}`;
-    else if (/^(BR|RB|IR|RI|BI|IB)$/.test(macro)) paragraphs[paragraphs.length - 1] += ` ${words(rest).join('')}`;
-    else if (!macro && !/^[.']/.test(line)) paragraphs[paragraphs.length - 1] += ` ${plain(line)}`;
-  }
-  return pieces(paragraphs.map((one) => one.replace(/\s+/g, ' ').trim()).filter((one) => / .* .* /.test(one)));
+/** A novel's paragraphs: without titles, and with no signs of emphasis. @param {string} text */
+function chapters(text) {
+  const paragraphs = text.split(/\n\s*\n/).map((one) => one.replaceAll('_', '').replace(/\s+/g, ' ').trim());
+  return pieces(paragraphs.filter((one) => /[a-z].*[.!?"']$/.test(one)));
 }
 
 /** Paragraphs, as many together as make about a screen. @param {string[]} paragraphs */
@@ -107,28 +89,20 @@ function pieces(paragraphs) {
   return out;
 }
 
-/** All files under a folder that end so. @param {string} folder @param {RegExp} name @returns {string[]} */
-const filesOf = (folder, name) =>
-  readdirSync(folder, { recursive: true, encoding: 'utf8' })
-    .filter((file) => name.test(file))
-    .sort()
-    .map((file) => join(folder, file));
-
 /** Not a title, and nothing that a printer or a broken encoding has left. @param {string} one */
 const isText = (one) => one.length >= SHORTEST && !/[^\P{Cc}\n]|[\ufffdÂÃâ]/u.test(one);
 
 function main() {
   const share = unpack();
-  const manuals = filesOf(join(share, 'man'), /man\d\/.*\.gz$/).flatMap((file) => manual(textOf(file)));
-  const books = [
-    ...chapters(textOf(join(share, 'debian-reference/debian-reference.en.txt.gz'))),
-    ...chapters(textOf(join(share, 'developers-reference/developers-reference.txt.gz'))),
-  ];
-  const said = filesOf(join(share, 'games/fortunes'), SAYINGS).flatMap((file) => sayings(textOf(file)));
+  const austen = readFileSync(join(share, '../lib/R/site-library/janeaustenr/data/Rdata.rdb'));
+  const fortunes = join(share, 'games/fortunes');
+  const files = readdirSync(fortunes).filter((name) => !name.includes('.') && !NO_SAYINGS.includes(name));
+  const told = novels(austen).flatMap(chapters);
+  const said = files.flatMap((name) => sayings(readFileSync(join(fortunes, name), 'utf8')));
   const seen = new Set();
   const parts = { learned: /** @type {string[]} */ ([]), aside: /** @type {string[]} */ ([]) };
   let at = 0;
-  for (const [kind, list] of Object.entries({ manuals, books, said })) {
+  for (const [kind, list] of Object.entries({ told, said })) {
     const good = list.map((one) => one.trim()).filter((one) => isText(one) && !seen.has(one) && seen.add(one));
     for (const one of good) parts[at++ % ASIDE_OF ? 'learned' : 'aside'].push(one);
     console.log(`${kind}: ${good.length} pieces, ${good.join('').length} characters`);

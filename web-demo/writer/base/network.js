@@ -63,8 +63,12 @@ function attention(
   return g.linear(reshaped(g, g.transpose(mixed, [0, 2, 1, 3]), [0, 0, WIDTH]), `${name}.c_proj`, WIDTH);
 }
 
-/** With first weights by the same numbers each time. @returns {Uint8Array} an ONNX model: input_ids to logits */
-export function network() {
+/**
+ * With first weights by the same numbers each time, or those of a base of before.
+ * @param {Map<string, { data: Float32Array }>} [before]
+ * @returns {Uint8Array} an ONNX model: input_ids to logits
+ */
+export function network(before) {
   const [batch, tokens] = [2, 8];
   const g = new Graph('writer', batch, { name: 'input_ids', type: 'int64', dims: [tokens] });
   const table = g.weight('wte.weight', [VOCABULARY, WIDTH], 0.05);
@@ -80,6 +84,7 @@ export function network() {
   }
   const head = g.transpose(table, [1, 0]);
   g.end(g.op('MatMul', [g.layerNorm(x, 'ln_f'), head], {}, [batch, tokens, VOCABULARY]));
+  for (const [name, weight] of g.weights) weight.data = before?.get(name)?.data ?? weight.data;
   return onnxFile({
     name: g.name,
     nodes: g.nodes,

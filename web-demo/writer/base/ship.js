@@ -11,12 +11,9 @@ const HERE = { worker: false, threads: 1 };
 /** So many characters are rehearsed, and so many show what is forgotten. */
 const [REHEARSED, TESTED] = [60_000, 6000];
 
-/**
- * Some of the sayings with a name below them, of all kinds.
- * @param {string[]} pieces @param {number} most characters
- */
-function sayings(pieces, most) {
-  const all = pieces.filter((piece) => /\n-- \w/.test(piece) && piece.length < 600);
+/** Pieces of all kinds, none of them long. @param {string[]} pieces @param {number} most characters */
+function some(pieces, most) {
+  const all = pieces.filter((piece) => piece.length < 1500);
   const every = Math.ceil(all.join('').length / most);
   return all.filter((_, i) => i % every === 0);
 }
@@ -30,6 +27,6 @@ const bytes = await small.exportModel();
 await small.release();
 writeFileSync(new URL('../base.onnx', import.meta.url), bytes);
 const { learned, aside } = readCorpus();
-const known = { rehearsed: sayings(learned, REHEARSED), tested: sayings(aside, TESTED) };
+const known = { rehearsed: some(learned, REHEARSED), tested: some(aside, TESTED) };
 writeFileSync(new URL('../known.json', import.meta.url), `${JSON.stringify(known, null, 2)}\n`);
 console.log(`${bytes.length} bytes, after ${step} steps`);

@@ -2,6 +2,7 @@
 // depends on its number alone.
 //
 //   node web-demo/writer/base/train.js --steps 6000     checkpoints in build/writer/training
+//     --before FOLDER    begins with the weights of the base.onnx and tokenizer.json in there
 
 import { appendFileSync, existsSync, mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -9,15 +10,17 @@ import { parseArgs } from 'node:util';
 import { Tokenizer } from '@huggingface/tokenizers';
 import { generate, generateArtifacts, packText, Tensor, TrainingSession } from '../../../js/index.js';
 import { randomFrom } from '../../pictures/views.js';
+import { weightsBefore } from './before.js';
 import { FOLDER, readCorpus } from './corpus.js';
 import { network, POSITIONS } from './network.js';
 
 const TRAINING = join(FOLDER, 'training');
-const [BATCH, WARMUP, SAVE_EVERY, LOOK_EVERY] = [16, 200, 100, 500];
-const [RATE, LAST_RATE] = [2e-3, 5e-5];
+const [BATCH, WARMUP, SAVE_EVERY, LOOK_EVERY] = [16, 100, 50, 250];
+const [RATE, LAST_RATE] = [1.5e-3, 3e-5];
 const engine = { threads: 1 };
 const file = (/** @type {string} */ name) => join(TRAINING, name);
-const tokenizer = new Tokenizer(JSON.parse(readFileSync(new URL('../tokenizer.json', import.meta.url), 'utf8')), {});
+const TOKENS = JSON.parse(readFileSync(new URL('../tokenizer.json', import.meta.url), 'utf8'));
+const tokenizer = new Tokenizer(TOKENS, {});
 const END = 0;
 
 /** Pieces one after the other in a random order, an end after each. @param {string[]} pieces @param {number} seed */
@@ -42,17 +45,20 @@ function batchOf(tokens, seed) {
   return { input_ids: new Tensor('int64', inputs, dims), labels: new Tensor('int64', labels, dims) };
 }
 
-/** Up in a straight line, down along half a wave. @param {number} step @param {number} steps */
-function rateAt(step, steps) {
-  if (step < WARMUP) return (RATE * (step + 1)) / WARMUP;
-  const share = (step - WARMUP) / (steps - WARMUP);
-  return LAST_RATE + (RATE - LAST_RATE) * 0.5 * (1 + Math.cos(Math.PI * share));
+/** Up in a straight line, level, and down for the last half; so a run may end elsewhere than it was meant to. */
+const rateAt = (/** @type {number} */ step, /** @type {number} */ steps) =>
+  Math.min((RATE * (step + 1)) / WARMUP, RATE, LAST_RATE + (RATE - LAST_RATE) * 2 * (1 - step / steps));
+
+/** The weights of a base and its tokens in a folder. @param {string} folder */
+function readBefore(folder) {
+  const tokens = JSON.parse(readFileSync(join(folder, 'tokenizer.json'), 'utf8'));
+  return weightsBefore(readFileSync(join(folder, 'base.onnx')), tokens, TOKENS);
 }
 
-/** A new session, or the one that was stopped. */
-export async function open() {
+/** A new session, or the one that was stopped. @param {string} [before] */
+export async function open(before) {
   mkdirSync(TRAINING, { recursive: true });
-  const artifacts = await generateArtifacts(network(), {
+  const artifacts = await generateArtifacts(network(before ? readBefore(before) : undefined), {
     ...engine,
     loss: { type: 'cross-entropy', axis: -1 },
     optimizer: { type: 'adamw', weightDecay: 0.1, betas: [0.9, 0.98] },
@@ -102,11 +108,11 @@ function say(line) {
 }
 
 async function main() {
-  const { values } = parseArgs({ options: { steps: { type: 'string', default: '6000' } } });
+  const { values } = parseArgs({ options: { steps: { type: 'string', default: '6000' }, before: { type: 'string' } } });
   const steps = Number(values.steps);
   const { learned, aside } = readCorpus();
   const tokens = tokensOf(learned, 1);
-  let { session, step, seconds } = await open();
+  let { session, step, seconds } = await open(values.before);
   say(`${tokens.length} tokens, from step ${step} to ${steps}`);
   let [mean, since] = [0, performance.now()];
   for (let batch = batchOf(tokens, step); step < steps; ) {
