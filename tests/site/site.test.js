@@ -1,5 +1,5 @@
 // The site as visitors meet it (npm run site:test): every page of build/site in Chromium on a phone's width, kinds of
-// pages for everybody, the landing's weight and heart, the heart in new profiles of Chromium and Firefox.
+// pages for everybody, a tutorial's Run, the landing's weight and heart, the heart in new profiles of both browsers.
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
@@ -173,6 +173,19 @@ test('a heart is drawn by a pointer, learned, read, and begun again', { timeout:
   await page.click('.heart button');
   await page.waitForSelector('.heart[data-state=drawing]');
   assert.equal(await page.locator('.heart .full').count(), 0);
+  assert.deepEqual(complaints, []);
+  await context.close();
+});
+
+test("a tutorial's Run runs its code with the blocks above", { timeout: 60_000 }, async () => {
+  const { context, page, complaints } = await openPage();
+  await page.goto(`${server.url}learn/first-network.html`);
+  const block = page.locator('.run-block').nth(2); // trains, with the data and the network of those above
+  await block.scrollIntoViewIfNeeded();
+  const inside = block.frameLocator('iframe');
+  await inside.locator('#run').click();
+  await inside.getByText(/^Done in/).waitFor();
+  assert.match(await inside.locator('#output').innerText(), /right before: 0\.[2-6]\d after: 0\.9\d/);
   assert.deepEqual(complaints, []);
   await context.close();
 });
