@@ -29,7 +29,8 @@ export function bind(feeds, inputs) {
   if (isAlone && own.length === 1) return bind({ [own[0].name]: feeds }, inputs);
   if (feeds === null || typeof feeds !== 'object' || isList || isAlone)
     throw bad(`feeds must be an object of tensors by name: ${wishes(inputs)}`);
-  const find = (/** @type {string} */ path) => inputs.find(({ name }) => name === path);
+  const known = new Map(inputs.map((input) => [input.name, input]));
+  const find = (/** @type {string} */ path) => known.get(path);
   const flat = Object.entries(feeds);
   const named = flat.every(([name]) => find(name)) ? flat : flatten(feeds, (path) => find(path) !== undefined);
   /** @type {[string, Taken | Taken[]][]} */
