@@ -16,6 +16,8 @@ const nameOf = ({ name }) => name;
  */
 export function byName(data, inputs) {
   const { inputs: x, labels: y = {} } = data;
+  if (Array.isArray(y) && !looksLikeTensor(y[0]))
+    throw badFeed("data set: labels is an array; wanted are tensors of class indices: tensor(indices, 'int64')");
   const isNamed = (/** @type {string} */ name) =>
     [x, y].some((feeds) => typeof feeds === 'object' && !looksLikeTensor(feeds) && name in (feeds ?? {}));
   const free = inputs.filter(({ name, sampleWeight }) => !sampleWeight && !isNamed(name));

@@ -22,8 +22,11 @@ const DRAWN = {
 /** @param {string} what @param {ImageSource} source @returns {Promise<Pixels>} */
 export async function pixelsOf(what, source) {
   const kind = kindOf(source);
-  if (isKind(source, 'Blob')) return await decode(what, source);
-  if (typeof source === 'string' || isKind(source, 'URL')) return await decode(what, await fetched(what, source));
+  const isAddress = typeof source === 'string' || isKind(source, 'URL');
+  if (isAddress || isKind(source, 'Blob')) {
+    checkDecoder(what);
+    return await decode(what, isAddress ? await fetched(what, source) : source);
+  }
   if (Object.hasOwn(DRAWN, kind)) return await draw(what, source, DRAWN[kind]);
   return checkPixels(what, source);
 }
@@ -55,12 +58,16 @@ async function fetched(what, url) {
   return await response.blob();
 }
 
+/** @param {string} what */
+function checkDecoder(what) {
+  if (typeof createImageBitmap !== 'undefined') return;
+  throw unreadable(
+    `${what}: only a browser decodes files of pictures; here give { data, width, height }, four bytes a pixel`,
+  );
+}
+
 /** Decodes a picture in its Exif orientation. @param {string} what @param {Blob} blob */
 async function decode(what, blob) {
-  if (typeof createImageBitmap === 'undefined')
-    throw unreadable(
-      `${what}: only a browser decodes files of pictures; here give { data, width, height }, four bytes a pixel`,
-    );
   const bitmap = await createImageBitmap(blob).catch((error) => {
     const type = blob.type ? ` of type ${blob.type}` : '';
     throw unreadable(

@@ -91,6 +91,17 @@ const two = async () => {
   return await model({ inputs: [a, b], outputs: dense(1)(add()([a, b])) });
 };
 
+test('an array of labels is told apart from a tensor', async () => {
+  const session = await sessionOf(scores(2), { loss: 'cross-entropy' });
+  const message = "data set: labels is an array; wanted are tensors of class indices: tensor(indices, 'int64')";
+  for (const labels of [
+    ['a', 'b'],
+    [0, 1],
+  ])
+    await assert.rejects(session.fit({ inputs: points, labels }), { code: 'invalid-feed', message });
+  await session.release();
+});
+
 test('of several inputs the names are told', async () => {
   const session = await sessionOf(two(), { loss: 'mse' });
   const [alone, whole] = [

@@ -126,9 +126,10 @@ test('what does not fit is one sentence each', async () => {
     /^the picture: the data of its pixels must be a Uint8ClampedArray, not an array$/,
   );
   await refused(of({ ...ok, colorSpace: 'display-p3' }), /^the picture: its colours must be srgb, not display-p3$/);
-  await refused(
-    of(new Blob(['x'])),
-    /^the picture: only a browser decodes files of pictures; here give \{ data, /,
-    'source-unreadable',
-  );
+  for (const file of [new Blob(['x']), 'photo.png', new URL('https://nowhere.invalid/photo.png')])
+    await refused(
+      of(file),
+      /^the picture: only a browser decodes files of pictures; here give \{ data, /,
+      'source-unreadable',
+    );
 });

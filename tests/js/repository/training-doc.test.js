@@ -86,7 +86,7 @@ test('a fit that is killed goes on, and one that is complete does not', { timeou
 
 test('early stopping ends a fit', { timeout: 60_000 }, async () => {
   const told = 'console.log(reason); await session.release();';
-  const lines = await pasted([first, codeOf('Overfitting'), told]);
+  const lines = await pasted([first, codeOf('Overfitting and early stopping'), told]);
   assert.ok(lines.length < 100, `${lines.length} epochs`);
   assert.equal(lines.at(-1), 'early-stopping');
 });
