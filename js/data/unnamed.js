@@ -16,8 +16,7 @@ const nameOf = ({ name }) => name;
  */
 export function byName(data, inputs) {
   const { inputs: x, labels: y = {} } = data;
-  if (Array.isArray(y) && !looksLikeTensor(y[0]))
-    throw badFeed("data set: labels is an array; wanted are tensors of class indices: tensor(indices, 'int64')");
+  if (Array.isArray(y) && !looksLikeTensor(y[0])) throw badFeed(arraySentence(inputs.find(isLabel)));
   const isNamed = (/** @type {string} */ name) =>
     [x, y].some((feeds) => typeof feeds === 'object' && !looksLikeTensor(feeds) && name in (feeds ?? {}));
   const free = inputs.filter(({ name, sampleWeight }) => !sampleWeight && !isNamed(name));
@@ -26,6 +25,10 @@ export function byName(data, inputs) {
   const own = marked.length ? marked : free;
   return { inputs: nameAlone('inputs', x, left.map(nameOf)), labels: nameAlone('labels', y, own.map(nameOf)) };
 }
+
+/** Texts and numbers are not taken: they do not say their type. @param {ValueInfo} [label] */
+const arraySentence = ({ name, type } = { name: 'labels', type: 'float32', dims: [] }) =>
+  `data set: labels is an array; '${name}' wants a tensor: tensor(${type === 'int64' ? 'indices of classes' : 'numbers'}, '${type}')`;
 
 /**
  * A tensor by itself under the name of the only input.

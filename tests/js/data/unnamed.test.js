@@ -91,16 +91,20 @@ const two = async () => {
   return await model({ inputs: [a, b], outputs: dense(1)(add()([a, b])) });
 };
 
-test('an array of labels is told apart from a tensor', async () => {
-  const session = await sessionOf(scores(2), { loss: 'cross-entropy' });
-  const message = "data set: labels is an array; wanted are tensors of class indices: tensor(indices, 'int64')";
-  for (const labels of [
-    ['a', 'b'],
-    [0, 1],
-  ])
-    await assert.rejects(session.fit({ inputs: points, labels }), { code: 'invalid-feed', message });
-  await session.release();
-});
+for (const [loss, wanted] of [
+  ['cross-entropy', "'labels' wants a tensor: tensor(indices of classes, 'int64')"],
+  ['mse', "'target' wants a tensor: tensor(numbers, 'float32')"],
+])
+  test(`an array of labels is refused in a sentence: ${loss}`, async () => {
+    const session = await sessionOf(scores(2), { loss });
+    const message = `data set: labels is an array; ${wanted}`;
+    for (const labels of [
+      ['a', 'b'],
+      [0, 1],
+    ])
+      await assert.rejects(session.fit({ inputs: points, labels }), { code: 'invalid-feed', message });
+    await session.release();
+  });
 
 test('of several inputs the names are told', async () => {
   const session = await sessionOf(two(), { loss: 'mse' });

@@ -121,7 +121,7 @@ const SLIPS = {
   ],
   'numbers for labels': [
     () => session.fit({ inputs: {}, labels: /** @type {any} */ ([0, 1]) }),
-    "feeds must be an object of tensors by name: 'input' (float32 [N, 20]), 'labels' (int64 [N])",
+    "data set: labels is an array; 'labels' wants a tensor: tensor(indices of classes, 'int64')",
   ],
   'a tensor for inputs': [
     () => session.fit({ inputs: /** @type {any} */ (new Tensor('float32', [1])) }),
