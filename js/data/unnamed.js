@@ -27,8 +27,10 @@ export function byName(data, inputs) {
 }
 
 /** Texts and numbers are not taken: they do not say their type. @param {ValueInfo} [label] */
-const arraySentence = ({ name, type } = { name: 'labels', type: 'float32', dims: [] }) =>
-  `data set: labels is an array; '${name}' wants a tensor: tensor(${type === 'int64' ? 'indices of classes' : 'numbers'}, '${type}')`;
+function arraySentence({ name, type } = { name: 'labels', type: 'float32', dims: [] }) {
+  const values = type === 'int64' ? 'indices of classes' : 'numbers';
+  return `data set: labels is an array; '${name}' wants a tensor: tensor(${values}, '${type}')`;
+}
 
 /**
  * A tensor by itself under the name of the only input.
