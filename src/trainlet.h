@@ -249,6 +249,21 @@ void trainlet_session_drop_grad(TrainletSession *s);
 void trainlet_session_reset_grad(
     TrainletSession *s); /* the next train run overwrites the gradients instead of adding */
 
+/* ---- train runs that a device computes ----
+ *   feed … ─▶ begin ─▶ (plan and state, where they are new) ─▶ the device computes ─▶ end
+ *
+ * begin finds the program of what was fed, and tells as JSON: its number, whether gradients are overwritten, the bytes
+ * of inputs, and the numbers of the update. `anew`: gradients of earlier runs are dropped. NULL on failure. */
+const char *trainlet_session_device_begin(TrainletSession *s, bool anew);
+/* The steps of that program: operators, where their values lie, attributes. */
+const char *trainlet_session_device_plan(TrainletSession *s);
+/* The ranges of memory that a device needs a copy of: pairs of address and bytes, of parameters, gradients and moments.
+ * A null ends them. */
+const char *trainlet_session_device_state(TrainletSession *s);
+/* The run is done, and its outputs lie where trainlet_session_output says. `optimize`: the device has made an update,
+ * too, unless the loss or the sum of all squared gradients is not finite: STATUS_NON_FINITE_LOSS then. */
+Status trainlet_session_device_end(TrainletSession *s, bool optimize, double norm_squared);
+
 /* The first half of a train run with an external loss (artifacts of loss.type `outside`), whose training model stops at
  * a YieldOp for gradients from the caller. forward runs the feeds of TRAINLET_TRAIN up to there; the model's outputs
  * are those of a run. The run stays open under `id`, with memory of its own; several may be open at once. The errors of

@@ -411,6 +411,30 @@ EXPORT(abi_session_optimize) Status abi_session_optimize(TrainletSession *s) {
 EXPORT(abi_session_drop_grad) void abi_session_drop_grad(TrainletSession *s) { trainlet_session_drop_grad(s); }
 EXPORT(abi_session_reset_grad) void abi_session_reset_grad(TrainletSession *s) { trainlet_session_reset_grad(s); }
 
+/* A train run that a device computes (js/gpu): JSON about it; ptr 0 on failure. `anew`: it is the first of a step. */
+EXPORT(abi_session_device_begin) const char *abi_session_device_begin(TrainletSession *s, int anew) {
+  const char *text = trainlet_session_device_begin(s, anew != 0);
+  session_status(s);
+  return text;
+}
+/* The steps of the program that it runs, as JSON. */
+EXPORT(abi_session_device_plan) const char *abi_session_device_plan(TrainletSession *s) {
+  const char *text = trainlet_session_device_plan(s);
+  session_status(s);
+  return text;
+}
+/* The ranges of memory that it reads and writes, as JSON: pairs of address and bytes, then null. */
+EXPORT(abi_session_device_state) const char *abi_session_device_state(TrainletSession *s) {
+  const char *text = trainlet_session_device_state(s);
+  session_status(s);
+  return text;
+}
+/* It is done, and its outputs are written. */
+EXPORT(abi_session_device_end)
+Status abi_session_device_end(TrainletSession *s, int optimize, double norm_squared) {
+  return trainlet_session_device_end(s, optimize != 0, norm_squared), session_status(s);
+}
+
 /* Runs the training graph up to the gradients of an external loss. Its outputs can be read then. Its values are kept
  * in memory of their own, under the number that is returned; 0 on failure. Several may be open. */
 EXPORT(abi_session_forward) int abi_session_forward(TrainletSession *s) {

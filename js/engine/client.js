@@ -263,7 +263,7 @@ export const clients = {};
 /**
  * Makes something with a client; if that fails or the signal comes, no worker is left behind.
  * @template T
- * @param {EngineOptions} options
+ * @param {EngineOptions & { backend?: string }} options
  * @param {(client: Client) => Promise<T>} make
  * @returns {Promise<T>}
  */
@@ -276,9 +276,11 @@ export async function withClient(options, make) {
   const making = async () => {
     const engine = engineOf(options);
     const { worker = hasWorkers(), workerUrl } = engine;
-    client = clients.idle?.(engine);
+    const { backend = 'wasm' } = options;
+    const onCpu = backend === 'wasm';
+    client = onCpu ? clients.idle?.(engine) : undefined;
     // first, because it takes longest
-    const opening = client ? undefined : worker ? openWorker(workerUrl) : openInline();
+    const opening = client ? undefined : worker && onCpu ? openWorker(workerUrl) : openInline({ ...engine, backend });
     const compiling = opening && compileFor(engine); // while the worker starts
     compiling?.catch(() => {}); // reported below, unless the worker's own trouble comes first
     client ??= new Client(/** @type {Transport} */ (await opening), workerUrl);

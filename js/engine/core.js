@@ -44,6 +44,11 @@ export class Core {
     return this.#engine.pool;
   }
 
+  /** For an engine that computes elsewhere (js/gpu). */
+  get parts() {
+    return { engine: this.#engine, session: this.#session, losses: this.#losses.train };
+  }
+
   /** Hands everything over but pieces of external data. @param {NewArtifacts} args */
   #begin({ model, external, constants, settings }) {
     const at = this.#engine.pointer('abi_artifacts_new');

@@ -1,5 +1,6 @@
 /** The transport to an engine in this thread, over a channel like that of a worker. */
 
+import { lazy } from '../base/lazy.js';
 import { Core } from './core.js';
 import { serve } from './serve.js';
 
@@ -12,22 +13,29 @@ import { serve } from './serve.js';
 /** For how long messages may follow each other before the page has its turn. */
 const TURN_MS = 4;
 
-/** @returns {Transport} */
-export function openInline() {
+/** @param {{ backend: string, reproducible?: boolean }} how @returns {Transport} */
+export function openInline(how) {
   const { near, far, ports } = channel();
   /** @type {Core | undefined} */
   let core;
+  /** @type {{ close(): void } | undefined} */
+  let onGpu;
   let busy = false;
   serve(/** @type {Port} */ (far), async (options) => {
     core = await Core.create(options);
-    return core;
+    if (how.backend === 'wasm') return core;
+    const { GpuCore } = await lazy(() => import('../gpu/core.js'));
+    const opened = await GpuCore.create(core, how);
+    onGpu = opened;
+    return opened.asked();
   });
   const transport = portTransport(near, far, ports);
   const hold = (/** @type {boolean} */ now) => {
     busy = now;
     transport.hold(now);
   };
-  return { ...transport, hold, take: (graph, feeds) => (busy || !core ? undefined : taken(core, graph, feeds)) };
+  const close = () => [onGpu?.close(), transport.close()];
+  return { ...transport, close, hold, take: (graph, feeds) => (busy || !core ? undefined : taken(core, graph, feeds)) };
 }
 
 /**

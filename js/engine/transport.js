@@ -16,8 +16,8 @@ import { isNode, locate } from '../base/platform.js';
  * @property {() => void} [watch] once it does: tells of its death, of which a browser itself says nothing
  */
 
-/** In this thread. @returns {Promise<Transport>} */
-export const openInline = async () => (await lazy(() => import('./transport-inline.js'))).openInline();
+/** In this thread. @param {{ backend: string, reproducible?: boolean }} how @returns {Promise<Transport>} */
+export const openInline = async (how) => (await lazy(() => import('./transport-inline.js'))).openInline(how);
 
 /** @param {string | URL | undefined} url @returns {Promise<Transport>} */
 export async function openWorker(url) {

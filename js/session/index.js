@@ -28,7 +28,7 @@ class TrainingDoor {
   /** @param {ArtifactSources | CompactSource} artifacts @param {TrainingSessionOptions} [options] */
   static async create(artifacts, options = {}) {
     const sources = sourcesOf('TrainingSession.create', artifacts);
-    checkEngineOptions('TrainingSession.create', options, PART_NAMES, [...ORT_OPTIONS, 'bounds']);
+    checkEngineOptions('TrainingSession.create', options, PART_NAMES, [...ORT_OPTIONS, 'bounds', 'backend']);
     const methods = early(() => import('./training.js'));
     if (options.bounds !== undefined) (await lazy(() => import('./bounds.js'))).checkBounds(options.bounds);
     /** @type {any} */

@@ -83,6 +83,13 @@ export interface TrainingSessionOptions extends SessionOptions {
    * above the most, NaN, a pattern that matches no float32 parameter.
    */
   bounds?: Readonly<Record<string, readonly [least: number, most: number]>>;
+  /**
+   * Who computes the steps. Experimental: `'webgpu'`, a GPU, for models whose operators docs/guides/webgpu.md lists; it
+   * rounds in its own way, so `reproducible` refuses it. Its engine runs in this thread, whatever `worker` says.
+   * Default: `'wasm'`.
+   * Errors: `unsupported-op` (there is no GPU; a step needs an operator that the GPU lacks).
+   */
+  backend?: 'wasm' | 'webgpu';
 }
 
 /** Options of a training session's `save`. */

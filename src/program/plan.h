@@ -31,7 +31,8 @@ typedef struct Program {
   Node **lean;    /* each step's node without what only gradients towards inputs need; NULL: nothing is left of it */
   double *ms;     /* time of each step in all timed runs together; NULL before the first */
   int timed_runs;
-  bool kept; /* its nodes and values have just what a run reads (session/trainer.c) */
+  unsigned number; /* set by program/program_cache.c: no other program of the session has it */
+  bool kept;       /* its nodes and values have just what a run reads (session/trainer.c) */
 } Program;
 
 /* Plans `graph`, whose outputs stay readable after the run. `overwrite_gradients`: accumulators overwrite instead of

@@ -36,7 +36,7 @@ static size_t key_of(ProgramCache *t, const Request *r) {
   if (!block_reserve(&t->key, most * sizeof(int64_t))) return 0;
   int64_t *key = t->key.data;
   key[n++] = r->part;
-  key[n++] = r->overwrite_gradients;
+  key[n++] = r->overwrite_gradients | r->on_device << 1;
   key[n++] = r->passes;
   for (int i = 0; i < feed_count(r); i++) n += feed_key(&r->feeds[i], key + n);
   for (int i = 0; i < r->fetch_count; i++) key[n++] = (int64_t)(intptr_t)r->fetches[i];
@@ -144,7 +144,7 @@ static double arena_room(const ProgramCache *t, const Request *r) {
 }
 
 static bool is_too_large(const ProgramCache *t, const Request *r, const Program *p) {
-  return (double)p->arena_bytes > arena_room(t, r);
+  return !r->on_device && (double)p->arena_bytes > arena_room(t, r);
 }
 
 /* True if a step trains and most of its parameters are frozen. Most memory then holds values that backward reads. */
@@ -240,7 +240,9 @@ static Status build(ProgramCache *t, const Request *r, CachedProgram *c, Error *
   TRY(check_fed(r, error));
   TRY(check_shapes(bound));
   TRY(passes_run(bound, r->overwrite_gradients ? r->passes & ~(1u << PASS_accumulate) : r->passes));
+  for (int i = 0; r->on_device && i < bound->node_count; i++) bound->nodes[i]->scratch_bytes = 0;
   TRY(plan(bound, r->overwrite_gradients, &c->program));
+  c->program.number = ++t->built;
   bool recomputes = r->passes >> PASS_recompute & 1;
   if (recomputes && part_recompute && is_mostly_frozen(bound)) TRY(spare_memory(r, &c->program));
   for (int tries = recomputes ? most_tries(bound) : 0; tries > 0 && is_too_large(t, r, &c->program); tries--) {
@@ -273,6 +275,7 @@ void program_cache_resume(CachedProgram *c, const Feed *feeds, int count, const 
 }
 
 static Status reserve(ProgramCache *t, const Request *r, const Program *p, Error *error) {
+  if (r->on_device) return STATUS_OK;
   if (!block_reserve(r->arena ? r->arena : &t->step_arena, p->arena_bytes))
     return error_memory_bytes(error, "a step on these shapes needs", p->arena_bytes);
   if (p->arena_bytes <= t->largest_bytes) return STATUS_OK;

@@ -25,7 +25,8 @@ typedef struct ProgramCache {
   CachedProgram *programs[PROGRAMS_MAX]; /* NULL where there is none yet */
   int holders;                           /* runs that hold a program, and packed weights with it */
   uint64_t clock;
-  Block key; /* key of the request at hand */
+  unsigned built; /* programs so far */
+  Block key;      /* key of the request at hand */
   PackedStore packed;
   Block step_arena;         /* shared by all programs */
   size_t largest_bytes;     /* the most that any program needed of it */
@@ -49,6 +50,7 @@ typedef struct Request {
    * gradients towards inputs then, computed where they are asked for */
   Block *arena;
   const ThreadsStop *stop;
+  bool on_device;    /* it is computed elsewhere: no memory is reserved, and no node has scratch */
   bool only_plans;   /* nothing is computed, not even what shapes depend on */
   double work_limit; /* multiply-adds of a run, its stages included; 0 = none */
 } Request;

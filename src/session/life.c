@@ -31,6 +31,7 @@ void trainlet_session_free(TrainletSession *s) {
   block_free(&s->result);
   block_free(&s->fit);
   block_free(&s->fetched);
+  block_free(&s->read_back);
   arena_free(&s->fetch_arena);
   arena_free(&s->text);
   arena_free(&s->bag);

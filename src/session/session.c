@@ -198,7 +198,7 @@ Status session_execute(TrainletSession *s, Program *p, StepRange range) {
   return budget_missed() ? session_out_of_memory(s) : STATUS_OK;
 }
 
-static Status refuse_yield(TrainletSession *s, const Program *p) {
+Status session_refuse_yield(TrainletSession *s, const Program *p) {
   if (!p->yield) return STATUS_OK;
   return error_set(&s->error, STATUS_INVALID_ARGUMENT, p->yield->name,
                    "the graph stops at YieldOp '%.128s' for gradients from outside: forward and backward of a training "
@@ -206,7 +206,7 @@ static Status refuse_yield(TrainletSession *s, const Program *p) {
                    p->yield->name);
 }
 
-static LossCount count_of(const Request *r, const Program *p, int i) {
+LossCount session_loss_count(const Request *r, const Program *p, int i) {
   bool one_of_several = r->fetches[i] != r->graph->outputs[0];
   if (one_of_several && !loss_is_part(r->graph, r->fetches[i])) return (LossCount){-1, false};
   return loss_count(p->graph, p->fetched[i], one_of_several);
@@ -219,7 +219,7 @@ Status session_run_model(TrainletSession *s, Model *m, Request *r) {
   session_forget_feeds(m);
   if (!p) return session_out_of_memory(s); /* the first error wins */
   if (s->only_plans) return STATUS_OK;
-  TRY(refuse_yield(s, p));
+  TRY(session_refuse_yield(s, p));
   TRY(session_begin_outputs(s, count_outputs(p, r->fetch_count)));
   s->begun = true;
   TRY(session_execute(s, p, plan_all(p)));
@@ -227,7 +227,7 @@ Status session_run_model(TrainletSession *s, Model *m, Request *r) {
   for (int i = 0; i < r->fetch_count; i++) {
     int at = s->fetched_count;
     take_output(s, p->fetched[i]);
-    LossCount c = count_of(r, p, i);
+    LossCount c = session_loss_count(r, p, i);
     fetched(s)[at].counted = c.weight, fetched(s)[at].is_sum = c.sum;
   }
   return s->error.status;
@@ -256,8 +256,8 @@ static Status forget_run(TrainletSession *s) {
                    why.status == STATUS_ABORTED ? "no parameter was changed, and " : "");
 }
 
-static Status run_fetching(TrainletSession *s, TrainletPart part, Value *const *fetches, int count) {
-  Model *m = &s->models[session_model_of(part)];
+Request session_request(TrainletSession *s, TrainletPart part, Value *const *fetches, int count) {
+  const Model *m = &s->models[session_model_of(part)];
   Request r = {.graph = m->graph,
                .part = (int)part,
                .feeds = m->feeds,
@@ -269,11 +269,18 @@ static Status run_fetching(TrainletSession *s, TrainletPart part, Value *const *
                .work_limit = s->limit_work,
                .only_plans = s->only_plans,
                .stop = &s->stop};
-  if (part == TRAINLET_MODEL) return run_inference(s, m, &r);
-  if (part != TRAINLET_TRAIN) return session_run_model(s, m, &r);
+  if (part != TRAINLET_TRAIN) return r;
   r.overwrite_gradients = s->reset_gradients;
   r.effects = s->accumulators;
   r.effect_count = s->accumulator_count;
+  return r;
+}
+
+static Status run_fetching(TrainletSession *s, TrainletPart part, Value *const *fetches, int count) {
+  Model *m = &s->models[session_model_of(part)];
+  Request r = session_request(s, part, fetches, count);
+  if (part == TRAINLET_MODEL) return run_inference(s, m, &r);
+  if (part != TRAINLET_TRAIN) return session_run_model(s, m, &r);
   s->reset_flag = s->reset_gradients;
   if (s->reset_gradients) state_keep_statistics(&s->state, UNDO_GROUP), s->group_rng = s->rng;
   state_keep_statistics(&s->state, UNDO_RUN);
@@ -321,7 +328,7 @@ double trainlet_session_gradient_norm(const TrainletSession *s) { return s->grad
 
 /* ---- learning ---- */
 
-static Status check_optimizer(TrainletSession *s) {
+Status session_check_step(TrainletSession *s) {
   if (!session_model(s, TRAINLET_TRAIN)) return s->error.status;
   if (s->adapters.start && !s->adapters.used)
     return error_set(&s->error, STATUS_INVALID_ARGUMENT, NULL,
@@ -333,7 +340,7 @@ static Status check_optimizer(TrainletSession *s) {
 
 Status trainlet_session_optimize(TrainletSession *s) {
   session_enter(s);
-  return session_leave(s, check_optimizer(s) == STATUS_OK && session_optimize(s) == STATUS_OK);
+  return session_leave(s, session_check_step(s) == STATUS_OK && session_optimize(s) == STATUS_OK);
 }
 
 void trainlet_session_reset_grad(TrainletSession *s) { s->reset_gradients = true; }
@@ -346,7 +353,7 @@ void trainlet_session_drop_grad(TrainletSession *s) {
 }
 
 static Status step(TrainletSession *s) {
-  TRY(check_optimizer(s));
+  TRY(session_check_step(s));
   arena_free(&s->fetch_arena);
   s->reset_gradients = true;
   TRY(run_fetching(s, TRAINLET_TRAIN, s->models[MODEL_TRAIN].outputs, s->models[MODEL_TRAIN].output_count));

@@ -63,6 +63,8 @@ struct TrainletSession {
   bool base_known;
   ProgramCache program_cache;
   ExternalLoss outside;
+  Program *on_device;   /* the program that a device computes (session/device.c) */
+  Block read_back;      /* the outputs that came from it */
   Value **accumulators; /* outputs of the accumulator nodes */
   int accumulator_count;
   bool reset_gradients; /* the next train run overwrites them */
@@ -128,6 +130,11 @@ Status session_check_feeds(TrainletSession *s, Model *m);
 void session_forget_feeds(Model *m);
 /* A public run without its entry and exit. */
 Status session_run(TrainletSession *s, TrainletPart part, const char *fetches);
+/* The request for a run of a part that the session has. */
+Request session_request(TrainletSession *s, TrainletPart part, Value *const *fetches, int count);
+Status session_check_step(TrainletSession *s);                           /* that an optimizer may step */
+Status session_refuse_yield(TrainletSession *s, const Program *p);       /* a graph that stops for gradients */
+LossCount session_loss_count(const Request *r, const Program *p, int i); /* the i-th fetch, after the run */
 /* Runs a model once on what was fed; its outputs are those of the request. */
 Status session_run_model(TrainletSession *s, Model *m, Request *r);
 /* Runs steps of a program, timed where somebody wants that. */

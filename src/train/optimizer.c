@@ -118,6 +118,13 @@ static Rates rates_of(const Optimizer *o, int64_t step, float lr, float scale) {
   };
 }
 
+void optimizer_numbers(const Optimizer *o, int64_t step, float lr, float numbers[OPTIMIZER_NUMBERS]) {
+  Rates r = rates_of(o, step, lr, 1);
+  const f32x4 all[OPTIMIZER_NUMBERS] = {r.lr,   r.scale,  r.decay,    r.beta1, r.rest1,    r.beta2, r.rest2,     r.eps,
+                                        r.rate, r.spread, r.momentum, r.fresh, r.nesterov, r.alpha, r.rest_alpha};
+  for (int i = 0; i < OPTIMIZER_NUMBERS; i++) numbers[i] = all[i][0];
+}
+
 /* Four elements of each block; an update changes p, m and v. */
 typedef struct Four {
   f32x4 p, g, m, v;

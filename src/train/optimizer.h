@@ -119,6 +119,11 @@ void optimizer_clip_values(float *g, size_t count, float most);
 void optimizer_update(const Optimizer *o, int64_t step, float lr, float scale, float *p, const float *g, float *m,
                       float *v, size_t count);
 
+/* The same update for others to compute: all numbers that it takes beside the blocks, of a gradient that is not scaled,
+ * in the order lr, scale, decay, β₁, 1-β₁, β₂, 1-β₂, ε, rate, spread, momentum, fresh, nesterov, α, 1-α. */
+enum { OPTIMIZER_NUMBERS = 15 };
+void optimizer_numbers(const Optimizer *o, int64_t step, float lr, float numbers[OPTIMIZER_NUMBERS]);
+
 /* ---- files ---- */
 
 /* The optimizer model (ONNX): com.microsoft AdamWOptimizer (adam_mode 0 or 1) or SGDOptimizerV2, with

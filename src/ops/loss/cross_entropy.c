@@ -173,6 +173,20 @@ void cross_entropy_run(const Node *n) {
   if (has_out(n, 1)) log_softmax(d, x, max, log_sum, out_f32(n, 1));
 }
 
+void cross_entropy_count(const Node *n) {
+  CrossEntropy *p = n->params;
+  Labels labels = labels_of(n, 1, (size_t)n->in[0]->shape.dim[1]);
+  p->counted.stray_at = -1;
+  p->counted.weight = 0;
+  for (size_t place = 0, count = in_count(n, 1); place < count; place++) {
+    ptrdiff_t label;
+    float w = weight_at(&labels, place, &label);
+    p->counted.weight += w;
+    if (isnan(w) && p->counted.stray_at < 0)
+      p->counted.stray_at = (int64_t)place, p->counted.stray = label_at(&labels, place);
+  }
+}
+
 Counted cross_entropy_counted(const Node *n) { return ((const CrossEntropy *)n->params)->counted; }
 
 /* The factor for the probabilities of a place. */

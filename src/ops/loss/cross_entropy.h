@@ -12,6 +12,8 @@
 Status cross_entropy_infer(Node *n);
 void cross_entropy_run(const Node *n);
 Counted cross_entropy_counted(const Node *n);
+/* Counts alone, for a run that is computed elsewhere; the labels and weights are at hand. */
+void cross_entropy_count(const Node *n);
 /* An operator's own: it takes log-probabilities, not scores, and has no second output. */
 extern const char cross_entropy_of_log_probabilities;
 /* Emits `op_name` on log_prob, which the node gets if it lacks it. */

@@ -69,8 +69,8 @@ test('a layer of src/ includes only layers before it: kernels know only numbers,
 
 /** In this order: a room imports itself and those before it, lazily or not. */
 const ROOMS = [
-  ...['base', 'engine', 'storage', 'formats', 'layers', 'sources', 'media', 'data', 'features', 'fit', 'adapters'],
-  ...['session', 'text', 'fine-tune', 'artifacts', 'federated', '.', 'cli'],
+  ...['base', 'gpu', 'engine', 'storage', 'formats', 'layers', 'sources', 'media', 'data', 'features', 'fit'],
+  ...['adapters', 'session', 'text', 'fine-tune', 'artifacts', 'federated', '.', 'cli'],
 ];
 
 /** The modules of js/, each with those that it imports or starts as a worker. */
@@ -155,12 +155,12 @@ test('only abi.c exports', async () => {
   assert.deepEqual(await filesWith(['src', 'wasm'], /\.[ch]$/, /export_name/), [path.join('wasm', 'abi.c')]);
 });
 
-test('only engine.js touches wasm memory, and beside it two files know exports', async () => {
-  const [checkpoint, core, engine] = ['cli/checkpoint.js', 'engine/core.js', 'engine/engine.js'].map((file) =>
-    path.join('js', file),
-  );
+test('only engine.js touches wasm memory, and beside it three files know exports', async () => {
+  const [checkpoint, core, engine, gpu] = [
+    ...['cli/checkpoint.js', 'engine/core.js', 'engine/engine.js', 'gpu/core.js'],
+  ].map((file) => path.join('js', file));
   assert.deepEqual(await filesWith(['js'], /\.js$/, /emory\.buffer/), [engine]);
-  assert.deepEqual(await filesWith(['js'], /\.js$/, /\babi_\w+/), [checkpoint, core, engine]);
+  assert.deepEqual(await filesWith(['js'], /\.js$/, /\babi_\w+/), [checkpoint, core, engine, gpu]);
 });
 
 test('only storage/indexeddb.js touches IndexedDB', async () => {
