@@ -4,13 +4,20 @@
 export async function keepForFlights() {
   const { serviceWorker } = navigator;
   if (!serviceWorker) return false; // not a secure context
-  await serviceWorker.register(new URL('sw.js', import.meta.url));
+  const registration = await serviceWorker.register(new URL('sw.js', import.meta.url));
   const { active } = await serviceWorker.ready;
+  if (await keepBy(active)) return true;
+  const newer = registration.installing ?? registration.waiting ?? registration.active;
+  return newer !== active && (await keepBy(newer)); // the old one keeps no more
+}
+
+/** @param {ServiceWorker} worker @returns {Promise<boolean>} whether it has kept this page and what it has loaded */
+async function keepBy(worker) {
   const { port1, port2 } = new MessageChannel();
   const done = new Promise((resolve) => {
     port1.onmessage = ({ data }) => resolve(data);
   });
   const loaded = performance.getEntriesByType('resource').map(({ name }) => name);
-  active.postMessage([location.href, ...loaded], [port2]);
+  worker.postMessage([location.href, ...loaded], [port2]);
   return await done;
 }

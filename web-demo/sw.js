@@ -2,6 +2,11 @@
 
 const KEPT = 'trainlet-demo';
 const worker = /** @type {any} */ (self);
+/** A newer version is activated only when this one has nothing to do: from then on it keeps no more. */
+const replaced = new AbortController();
+worker.registration.addEventListener('updatefound', () => {
+  if (worker.serviceWorker?.state === 'activated') replaced.abort();
+});
 
 worker.addEventListener('install', () => worker.skipWaiting());
 // The page is controlled from its first visit on. Activation must not wait for that: in Firefox claim() waits for every
@@ -44,17 +49,21 @@ async function keepAll(urls, port) {
     known = new Set(),
     left = urls.filter(isOurs).map(bare);
   let whole = true;
+  const { signal } = replaced;
   const keep = async (url) => {
     if (known.has(url)) return;
     known.add(url);
-    const response = await fetch(url, { cache: 'no-cache' }).catch(() => undefined);
+    const response = await fetch(url, { cache: 'no-cache', signal }).catch(() => undefined);
     const kept = response?.ok ? response : await cache.match(url, { ignoreVary: true });
     if (!kept) whole = false;
     else left.push(...named(url, await kept.clone().text(), kept.headers.get('content-type') ?? ''));
     if (response?.ok) await cache.put(url, response);
   };
-  while (left.length) await Promise.all(left.splice(0).map(keep));
-  port.postMessage(whole);
+  const cutShort = () => {
+    whole = false;
+  };
+  while (left.length && !signal.aborted) await Promise.all(left.splice(0).map(keep)).catch(cutShort);
+  port.postMessage(whole && !signal.aborted);
 }
 
 const TAG = /<(?:link|script|img)\b[^>]*?\s(?:src|href)="([^":]+)"/g,
