@@ -16,7 +16,7 @@ export async function openGpu() {
   const { create, globals } = await import('webgpu');
   Object.assign(globalThis, globals);
   const gpu = create(['backend=vulkan']);
-  Object.defineProperty(globalThis, 'navigator', { value: { gpu }, configurable: true });
+  Object.defineProperty(globalThis, 'navigator', { value: { gpu, userAgent: 'Node.js' }, configurable: true });
   const adapter = await gpu.requestAdapter({ powerPreference: 'high-performance' });
   if (!adapter) throw new Error("there is no adapter: are Vulkan's loader (libvulkan.so.1) and a driver installed?");
   const { vendor, architecture, device, description } = adapter.info;

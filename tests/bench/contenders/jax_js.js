@@ -1,4 +1,4 @@
-// jax-js on its wasm backend: the network as a traced function, its gradient and the optimizer in one jit.
+// jax-js on its wasm backend or WebGPU: the network as a traced function, its gradient and the optimizer in one jit.
 //
 // jax-js counts references: `.ref` before each use, and what is left is disposed of.
 
@@ -84,11 +84,11 @@ function limitThreads(threads) {
   else Object.defineProperty(navigator, 'hardwareConcurrency', { value: threads });
 }
 
-export async function open({ graph, trains, optimizer, feeds, forward: onlyForward }, { threads }) {
-  limitThreads(threads);
+export async function open({ graph, trains, optimizer, feeds, forward: onlyForward }, { threads, device = 'wasm' }) {
+  if (device === 'wasm') limitThreads(threads);
   const jax = await import(library);
-  await jax.init('wasm');
-  jax.defaultDevice('wasm');
+  await jax.init(device);
+  jax.defaultDevice(device);
   const tools = { np: jax.numpy, nn: jax.nn, lax: jax.lax, int: jax.numpy.int32 };
   const { np } = tools;
   const arrayOf = ({ type, data, dims }) =>

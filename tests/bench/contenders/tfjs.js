@@ -132,12 +132,16 @@ export async function load(backend, threads) {
   return tf;
 }
 
-export async function open({ graph, trains, optimizer, feeds, forward: onlyForward }, { contender, threads }) {
-  const tf = await load(contender === 'tfjs-wasm' ? 'wasm' : 'cpu', threads);
+export async function open(task, { contender, threads }) {
+  return await openWith(await load(contender === 'tfjs-wasm' ? 'wasm' : 'cpu', threads), task);
+}
+
+/** The same on a library whose backend is ready. */
+export async function openWith(tf, { graph, trains, optimizer, feeds, forward: onlyForward }) {
   const tensorOf = ({ type, data, dims }) =>
     type === 'float32' ? tf.tensor(data, dims) : tf.tensor(Int32Array.from(data, Number), dims, 'int32');
-  const given = tensorOf(feeds[graph.input.name]);
-  const input = given.rank > 2 ? tf.transpose(given, toLast(given.rank)) : given;
+  const fed = tensorOf(feeds[graph.input.name]);
+  const input = fed.rank > 2 ? tf.transpose(fed, toLast(fed.rank)) : fed;
   const arrays = { [graph.input.name]: input };
   const perms = layouts(graph);
   for (const [name, weight] of graph.weights) {
