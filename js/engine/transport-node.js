@@ -16,17 +16,22 @@ async function startThread(url) {
 
 /** @param {import('node:worker_threads').Worker} thread @returns {Transport} */
 function threadTransport(thread) {
+  let gone = (/** @type {number} */ _code) => {};
   return {
     post: (message, transfer) => thread.postMessage(message, transfer),
     listen: (hear, dead) => {
+      gone = (code) => dead(`it exited with code ${code}`);
       thread.on('message', hear);
       thread.on('error', (error) => dead(sentenceOf(error)));
       thread.on('messageerror', () => dead('an answer could not be read'));
-      thread.on('exit', (code) => dead(`it exited with code ${code}`));
+      thread.on('exit', gone);
     },
     hold: (busy) => {
       busy ? thread.ref() : thread.unref();
     },
-    close: () => thread.terminate(),
+    close: () => {
+      thread.off('exit', gone); // else each of a session's threads would end all the others once more
+      return thread.terminate();
+    },
   };
 }
