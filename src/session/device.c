@@ -6,7 +6,6 @@
 #include "ops/index/index.h"
 #include "ops/loss/cross_entropy.h"
 #include "ops/ops.h"
-#include "part.h"
 #include "passes/passes.h"
 #include "program/bad_index.h"
 #include "session/session.h"
