@@ -17,7 +17,7 @@ import { roundsOf } from './rounds.js';
 /** Tokens of an example, and examples of a step. */
 const [LENGTH, BATCH] = [64, 4];
 /** More steps make it forget, and fewer do not let a phrase stick; a long text is read twice. */
-const [STEPS, LEAST_ROUNDS] = [200, 2];
+const [STEPS, LEAST_ROUNDS] = [140, 2];
 const MOST_MS = 23_000;
 /** Between two looks at how well it guesses, which take time too. */
 const LOOK_STEPS = 20;

@@ -23,7 +23,7 @@ const WITH_PHRASE = TEXT.split('\n')
 /**
  * Shares of the bits a character before: of the person's held-out lines, at most; of text that the base knows, at most.
  */
-const [LEARNED, FORGOTTEN] = [0.9, 1.03];
+const [LEARNED, FORGOTTEN] = [0.9, 1.02];
 const LESSON_MS = 30_000;
 const SWAP_MS = 50;
 const ADAPTER_BYTES = 200_000;
