@@ -7,7 +7,7 @@ import { spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join, resolve } from 'node:path';
+import { delimiter, join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
 const here = fileURLToPath(new URL('.', import.meta.url));
@@ -65,7 +65,7 @@ export class SuperLink {
 
   #env() {
     const { PATH, ...env } = process.env;
-    return { ...env, PATH: `${this.#bin}:${PATH}`, FLWR_HOME: this.#home, FLWR_TELEMETRY_ENABLED: '0' };
+    return { ...env, PATH: `${this.#bin}${delimiter}${PATH}`, FLWR_HOME: this.#home, FLWR_TELEMETRY_ENABLED: '0' };
   }
 
   /** Waits for more of its text. @param {RegExp} wanted @param {number} [from] */
