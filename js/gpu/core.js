@@ -21,6 +21,9 @@ import { NUMBERS } from './kernels.js';
 
 const STATUS_BYTES = 256; // at the beginning of the step's buffer
 const SMALL = 64; // bytes of an output that comes back in any case
+/** The kernel of an optimizer. @param {string} name @param {number} m address of a moment, 0 for none @param {number} v */
+const updateBy = (name, m, v) =>
+  `update ${name}${(name === 'sgd' && m) || (name === 'rmsprop' && v) ? '-momentum' : ''}`;
 const up = (/** @type {number} */ bytes, to = 256) => Math.ceil(bytes / to) * to;
 const SQUARES = 256;
 
@@ -188,7 +191,7 @@ export class GpuCore {
     ];
     for (const [p, g, m, v, size, ...numbers] of run.updates)
       tail.push({
-        kernel: `update ${run.optimizer === 'sgd' && m ? 'sgd-momentum' : run.optimizer}`,
+        kernel: updateBy(run.optimizer, m, v),
         operands: { status, p: state(p), g: state(g), m: state(m) ?? state(p), v: state(v) ?? state(p) },
         numbers: { count: size, ...Object.fromEntries(NUMBERS.map((name, i) => [name, numbers[i]])) },
         groups: overElements(size),

@@ -159,6 +159,7 @@ const MOMENTS = 'm = $f_beta1 * m + $f_rest1 * g; v = $f_beta2 * v + $f_rest2 * 
 const STEP = 'p = p - $f_rate * m / (sqrt(v) * $f_spread + $f_eps);';
 const RAW_STEP = 'p = p - $f_rate * m / (sqrt(v) + $f_eps);';
 const COUPLED = 'g = g + $f_decay * p;';
+const SQUARES = `${COUPLED} m = $f_alpha * m + $f_rest_alpha * g * g;`;
 const UPDATES = {
   sgd: 'p = p - $f_lr * (g + $f_decay * p);',
   'sgd-momentum': `${COUPLED} m = $f_momentum * m + $f_fresh * g;
@@ -167,6 +168,8 @@ const UPDATES = {
   adamw: `p = p - $f_decay * p; ${MOMENTS}${STEP}`,
   'adam-hf': COUPLED + MOMENTS + RAW_STEP,
   'adamw-hf': `${MOMENTS}${RAW_STEP} p = p - $f_decay * p;`,
+  rmsprop: `${SQUARES} p = p - $f_lr * g / (sqrt(m) + $f_eps);`,
+  'rmsprop-momentum': `${SQUARES} v = $f_momentum * v + g / (sqrt(m) + $f_eps); p = p - $f_lr * v;`,
   adagrad: `${COUPLED} m = m + g * g; p = p - $f_rate * g / (sqrt(m) + $f_eps);`,
 };
 export const NUMBERS = (

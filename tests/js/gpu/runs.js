@@ -121,12 +121,29 @@ async function refusals() {
   };
 }
 
+/** Every optimizer that has a kernel of its own and is not used above. */
+async function optimizers(graph) {
+  const momentum = 0.9;
+  const recipes = [
+    { type: 'adam', lr: 0.01, weightDecay: 0.01 },
+    { type: 'adagrad', lr: 0.05 },
+    { type: 'rmsprop', lr: 0.01 },
+    { type: 'rmsprop', lr: 0.01, momentum },
+    { type: 'sgd', lr: 0.05 },
+    { type: 'sgd', lr: 0.05, momentum, nesterov: true },
+  ];
+  const rows = [];
+  for (const optimizer of recipes) rows.push([JSON.stringify(optimizer), ...(await both(graph, { optimizer }))]);
+  return rows;
+}
+
 const name = await openGpu();
 const adamw = { type: 'adamw', lr: 1e-3 };
 const results = {
   name,
   mlp: await both(tall, { optimizer: { type: 'sgd', lr: 0.1, momentum: 0.9, weightDecay: 0.01 } }),
   various: await both(tall, { optimizer: { ...adamw, clipGradNorm: 0.5 }, additionalOutputs: ['logits'] }, various),
+  optimizers: await optimizers(mlp(4, [8, 6, 3])),
   gpt: await both(text, { optimizer: adamw }),
   lora: await both(text, { optimizer: adamw, lora: { r: 4 } }),
   resumed: await resumed(tall, { optimizer: adamw }),

@@ -47,6 +47,14 @@ for (const [name, tolerance] of /** @type {const} */ ([
     close(wasm.parameters, gpu.parameters, tolerance, 'parameter');
   });
 
+test('every optimizer updates as by wasm', { skip }, () => {
+  assert.equal(results.optimizers.length, 6);
+  for (const [name, wasm, gpu] of results.optimizers) {
+    close(wasm.losses, gpu.losses, 1e-4, `${name}, loss`);
+    close(wasm.parameters, gpu.parameters, 1e-3, `${name}, parameter`);
+  }
+});
+
 test('gradients are added up, batches and the learning rate change, gradients are clipped', { skip }, () => {
   const [wasm, gpu] = results.various;
   close(wasm.losses, gpu.losses, 1e-4, 'loss');
