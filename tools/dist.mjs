@@ -1,6 +1,6 @@
 // Builds dist/, the package as npm ships it: index.js, layers.js, federated.js and their chunks, the worker in one file
-// and trainlet.min.js for browsers; node.js, node-layers.js, node-federated.js and the command line for Node; the wasm
-// files beside them. Files that did not change are left alone.
+// and trainlet.min.js for browsers; node.js and the command line with their chunks, node-layers.js and
+// node-federated.js for Node; the wasm files beside them. Files that did not change are left alone.
 //
 //   node tools/dist.mjs
 
@@ -19,7 +19,7 @@ const GROUPS = [PAGE, 'js/session/training.js', LAYERS];
 const SMALL = ['js/base/checksum.js', 'js/base/timeout.js'];
 /** Each is one file without imports: one request. */
 const WORKERS = ['js/engine/worker-browser.js', 'js/engine/worker-node.js', 'js/data/worker-augment.js'];
-/** For Node: one file each, and not minified, because Node prints the lines that throw. */
+/** For Node, which prints the lines that throw: not minified. They share chunks, or a download would have all twice. */
 const NODE = [
   { in: PAGE, out: 'node' },
   { in: 'js/cli/index.js', out: 'cli' },
@@ -57,7 +57,8 @@ export async function buildDist() {
     plugins: [forBrowsers({ code })],
   });
   const forNode = /** @type {const} */ ({ platform: 'node', minify: false, sourcemap: false });
-  const node = await outputsOf({ entryPoints: NODE, ...forNode });
+  const chunkNames = 'node-chunk-[hash]';
+  const node = await outputsOf({ entryPoints: NODE, splitting: true, chunkNames, ...forNode });
   const more = [LAYERS, FEDERATED].map((module) => ({ in: module, out: `node-${NAMES[module]}` }));
   const nodeMore = await outputsOf({ entryPoints: more, plugins: [withErrorsOf('./node.js')], ...forNode });
   // apart from the others, so that no chunk of a page that does not federate is cut otherwise for it

@@ -21,7 +21,7 @@ import { NUMBERS } from './kernels.js';
 
 const STATUS_BYTES = 256; // at the beginning of the step's buffer
 const SMALL = 64; // bytes of an output that comes back in any case
-/** The kernel of an optimizer. @param {string} name @param {number} m address of a moment, 0 for none @param {number} v */
+/** The kernel of an optimizer. @param {string} name @param {number} m a moment's address, 0: none @param {number} v */
 const updateBy = (name, m, v) =>
   `update ${name}${(name === 'sgd' && m) || (name === 'rmsprop' && v) ? '-momentum' : ''}`;
 const up = (/** @type {number} */ bytes, to = 256) => Math.ceil(bytes / to) * to;

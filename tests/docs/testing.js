@@ -120,7 +120,8 @@ ${asked}
 ## What is not tested
 - **Phones and tablets.** No Android or iOS device has run a test; narrow and low screens are tested in Chromium alone.
 - **Safari.** WebKit (GTK) gave the same bits when tried by hand; Safari itself has not run.
-- **Real GPUs.** Trainlet uses none. WebGPU models of other libraries beside it were not tried on one.
+- **Real GPUs.** \`npm test\` trains on a GPU that Chromium's SwiftShader computes; [one real GPU](webgpu.md) was
+  measured once.
 - **Windows and macOS.** The tests run on Linux (x86-64). Processors of ARM have run none of them.
 - **Models above 4 GB**, and batteries, sleep and storage limits of real devices, which tests only imitate.
 - **People.** The pages are checked by axe and by keyboard, not with users of screen readers.

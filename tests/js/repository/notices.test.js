@@ -67,7 +67,7 @@ async function modulesInDist() {
   for (const [name, bytes] of await buildDist()) {
     const text = new TextDecoder().decode(bytes);
     if (name.endsWith('.map')) found.set(name.slice(0, -4), JSON.parse(text).sources);
-    if (/^(node|node-layers|node-federated|cli)\.js$/.test(name)) found.set(name, text.match(/^\/\/ \S+\.js$/gm));
+    if (/^(node|cli)\b.*\.js$/.test(name)) found.set(name, text.match(/^\/\/ \S+\.js$/gm) ?? []);
   }
   return found;
 }
