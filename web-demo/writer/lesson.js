@@ -1,7 +1,7 @@
 // All that this page asks of Trainlet: an adapter on a language model, a lesson, and how a text goes on.
 import { generate, generateArtifacts, TrainingSession } from '../../js/index.js';
 
-export const RATE = 2.5e-3;
+export const RATE = 3e-3;
 const LOSS = { type: 'cross-entropy', axis: -1, ignoreIndex: -100 };
 const DRAW = { maxTokens: 20, temperature: 0.5, topP: 0.9, repetitionPenalty: 1.05, seed: 1 };
 
