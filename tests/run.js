@@ -35,7 +35,9 @@ const C_TESTS = [
 const JAVASCRIPT = { title: 'JavaScript tests', command: ['npm', 'run', '-s', 'test:js'] };
 const BROWSERS = { title: 'browsers, two test files at a time', command: testsIn(2, 'tests/browser') };
 /** These tests measure time, so one runs at a time. */
-const TIMED = { title: 'browsers, tests that measure time', command: testsIn(1, 'tests/browser/timed') };
+const TIMED = { title: 'browsers, tests that measure seconds', command: testsIn(1, 'tests/browser/timed') };
+/** These measure milliseconds, so nothing else runs. */
+const QUIET = { title: 'browsers, tests that measure milliseconds', command: testsIn(1, 'tests/browser/quiet') };
 const FUZZ = [
   { title: 'fuzz targets of 64 bits', command: fuzz('--short', '--seed', '1') },
   { title: 'fuzz targets of 32 bits, build', command: fuzz('--build', '--m32') },
@@ -52,7 +54,7 @@ const failures = [];
 runMain(async () => {
   const { values } = optionsOf();
   if (values.help) return void process.stdout.write(HELP);
-  if (values.browsers) await testBrowsers();
+  if (values.browsers) await testBrowsers().then(() => run(QUIET));
   else await testAll(values.fuzz);
   report();
 });
@@ -78,6 +80,7 @@ async function testAll(isFuzzed) {
   await run(JAVASCRIPT);
   await testBrowsers();
   await computed;
+  await run(QUIET);
 }
 
 /** Ends all, what runs beside too, if a phase fails. @param {Phase} phase */
