@@ -1,6 +1,6 @@
 // Builds dist/, the package as npm ships it: index.js, layers.js, federated.js and their chunks, the worker in one file
-// and trainlet.min.js for browsers; node.js and the command line with their chunks, node-layers.js and
-// node-federated.js for Node; the wasm files beside them. Files that did not change are left alone.
+// and trainlet.min.js for browsers; node.js, node-layers.js, node-federated.js and the command line with their chunks
+// for Node; the wasm files beside them. Files that did not change are left alone.
 //
 //   node tools/dist.mjs
 
@@ -54,13 +54,12 @@ export async function buildDist() {
   const code = { 'worker.js': text(workers, 'worker.js'), 'worker-augment.js': text(workers, 'worker-augment.js') };
   const alone = await outputsOf({
     entryPoints: [{ in: PAGE, out: 'trainlet.min' }],
-    plugins: [forBrowsers({ code })],
+    plugins: [withoutGpu, forBrowsers({ code })],
   });
   const forNode = /** @type {const} */ ({ platform: 'node', minify: false, sourcemap: false });
   const chunkNames = 'node-chunk-[hash]';
-  const node = await outputsOf({ entryPoints: NODE, splitting: true, chunkNames, ...forNode });
   const more = [LAYERS, FEDERATED].map((module) => ({ in: module, out: `node-${NAMES[module]}` }));
-  const nodeMore = await outputsOf({ entryPoints: more, plugins: [withErrorsOf('./node.js')], ...forNode });
+  const node = await outputsOf({ entryPoints: [...NODE, ...more], splitting: true, chunkNames, ...forNode });
   // apart from the others, so that no chunk of a page that does not federate is cut otherwise for it
   const federated = await outputsOf({
     entryPoints: [named(FEDERATED)],
@@ -69,7 +68,7 @@ export async function buildDist() {
   });
   workers.delete('worker-augment.js');
   workers.delete('worker-augment.js.map');
-  for (const outputs of [workers, chunks, federated, alone, node, nodeMore])
+  for (const outputs of [workers, chunks, federated, alone, node])
     for (const [name, bytes] of outputs) files.set(name, bytes);
   writeFiles(join(root, 'dist'), files);
   return files;
@@ -189,6 +188,23 @@ const withErrorsOf = (entry) => ({
     }));
   },
 });
+
+/**
+ * trainlet.min.js lacks the backend of GPUs, which few pages load.
+ * @type {import('esbuild').Plugin}
+ */
+const withoutGpu = {
+  name: 'without-gpu',
+  setup({ onLoad }) {
+    const message = "backend 'webgpu' is not in trainlet.min.js: import index.js, which stands beside it";
+    onLoad({ filter: /gpu[/\\]core\.js$/ }, () => ({
+      contents: `import { TrainletError } from '../base/errors.js';
+        export class GpuCore {
+          static async create() { throw new TrainletError('unsupported-op', ${JSON.stringify(message)}); }
+        }`,
+    }));
+  },
+};
 
 const FOLDERS = 'js/storage/folder.js';
 

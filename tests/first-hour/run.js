@@ -193,9 +193,9 @@ function rowOf({ title, wanted, note }, { lines, runs: { ours, ...theirs } }) {
 /** @param {string[]} rows @param {string} versions @param {string} state */
 const pageOf = (rows, versions, state) => `# Beside TensorFlow.js
 
-\`npm run first-hour -- --write\` writes this page: the same tasks for Trainlet and ${versions},
-with the same data, network and epochs. The programs are in \`tests/first-hour/\`. They run from the packed package in
-a fresh folder.
+\`npm run first-hour -- --write\` writes this page: the same tasks, with the same data, network and epochs, for Trainlet
+and ${versions}. The programs are in
+\`tests/first-hour/\`. They run from the packed package in a fresh folder.
 
 | task | lines | TensorFlow.js' lines | at least | Trainlet | TensorFlow.js |
 |---|---:|---:|---:|---:|---|

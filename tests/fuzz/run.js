@@ -158,7 +158,7 @@ async function fuzz(name, kind, seeds, limit) {
     ...inputs.slice(0, 1),
     ...limit,
     `-artifact_prefix=${found}/`,
-    '-timeout=120',
+    '-timeout=60',
     '-rss_limit_mb=3000',
     '-malloc_limit_mb=3000',
     '-print_final_stats=1',

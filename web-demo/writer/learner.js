@@ -53,8 +53,8 @@ export class Learner {
       ...(model instanceof Blob && model.size > LARGE_BYTES && { quantizeFrozen: 'int8' }),
     };
     const session = await withAdapter(model, saved?.bytes, options).catch((error) => {
-      if (saved) return withAdapter(model, undefined, options); // another base's
-      throw error;
+      if (!/^checkpoint-/.test(error.code)) throw error; // the adapter is there another time
+      return withAdapter(model, undefined, options); // another base's
     });
     return new Learner(session, tokens, store, name);
   }

@@ -220,7 +220,7 @@ async function swaps() {
     while (!isSo()) await new Promise((resolve) => setTimeout(resolve));
   };
   const times = [];
-  for (let i = 0; i < 5; i++) {
+  for (let i = 0; i < 10; i++) {
     let last = 0;
     const watching = new MutationObserver(() => {
       last = performance.now();

@@ -61,7 +61,19 @@ test('every path of package.json is there, and a map beside each script that is 
 });
 
 /** The most that all but the wasm files may take of a download, 0.6 MB of it the demo; sizes.test.js weighs those. */
-const REST_MOST = 3.1e6;
+const REST_MOST = 3e6;
+
+test('trainlet.min.js refuses the backend of GPUs, which is in no file that every page loads', () => {
+  const holdsKernels = (/** @type {string} */ name) =>
+    readFileSync(path.join(installed, 'dist', name), 'utf8').includes('@compute');
+  assert.deepEqual(['trainlet.min.js', 'index.js', 'worker.js', 'core.js'].map(holdsKernels), [
+    false,
+    false,
+    false,
+    true,
+  ]);
+  assert.match(readFileSync(path.join(installed, 'dist/trainlet.min.js'), 'utf8'), /is not in trainlet\.min\.js/);
+});
 
 test('the tarball is no larger than it was meant to be', async (t) => {
   const files = await readdir(installed, { recursive: true, withFileTypes: true });
