@@ -111,13 +111,15 @@ export class GpuCore {
     const run = engine.json('abi_session_device_begin', session, Number(anew));
     await this.#push();
     const program = this.#programs.get(run.program) ?? (await this.#lower(run));
-    if ((await this.#device.reserve('step', program.bytes)) || this.#current !== program) await this.#load(program);
+    const tail = optimize ? this.#tail(run, program) : [];
+    const rows = rowsOf(tail, (operand) => this.#at(operand, program));
+    const isNewStep = await this.#device.reserve('step', program.bytes);
+    const areNewRows = await this.#device.reserve('rows', program.rows.byteLength + rows.byteLength);
+    if (isNewStep || areNewRows || this.#current !== program) this.#load(program);
     program.inputs.forEach(({ at }, i) =>
       this.#device.write('step', at, engine.copy(run.inputs[i][0], up(run.inputs[i][1], 4))),
     );
     this.#device.write('step', 0, new Uint8Array(STATUS_BYTES));
-    const tail = optimize ? this.#tail(run, program) : [];
-    const rows = rowsOf(tail, (operand) => this.#at(operand, program));
     if (rows.length) this.#device.write('rows', program.rows.byteLength, rows);
     const pipelines = [...program.pipelines, ...(await this.#device.pipelines(tail))];
     const runs = [...program.dispatches, ...tail].map(({ groups }, i) => ({ pipeline: pipelines[i], groups }));
@@ -247,9 +249,8 @@ export class GpuCore {
   #at = ({ at, scratch }, program) => at + (scratch ? program.scratch : 0);
 
   /** Its constants and its rows. @param {Program} program */
-  async #load(program) {
+  #load(program) {
     const { engine } = this.#core.parts;
-    await this.#device.reserve('rows', program.rows.byteLength + 256 * 1024);
     this.#device.write('rows', 0, program.rows);
     for (const { address, bytes, at } of program.constants) this.#device.write('step', at, engine.copy(address, bytes));
     this.#current = program;

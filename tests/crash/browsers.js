@@ -2,6 +2,7 @@
 // children.
 import { spawn } from 'node:child_process';
 import { mkdirSync } from 'node:fs';
+import { setTimeout } from 'node:timers/promises';
 import { findChromium, findFirefox } from '../../tools/programs.mjs';
 import { writePreferences } from '../browser/firefox.js';
 
@@ -18,6 +19,9 @@ const CHROMIUM = [
 ];
 /** A Firefox that was killed would ask about it, and bring its pages back. */
 const KILLED = { 'toolkit.startup.max_resumed_crashes': -1, 'browser.sessionstore.resume_from_crash': false };
+
+/** All processes of a browser have gone after so many milliseconds, so often. */
+const [GONE_MS, GONE_TRIES] = [20, 250];
 
 const PROGRAMS = {
   chromium: (profile, url) => [findChromium(), [...CHROMIUM, `--user-data-dir=${profile}`, url]],
@@ -37,15 +41,24 @@ export function startBrowser(kind, profile, url) {
     browser.on('error', resolve);
     browser.on('exit', resolve);
   });
+  const isThere = () => signal(browser.pid, 0);
   return {
     ended,
     kill: async () => {
-      try {
-        process.kill(-browser.pid, 'SIGKILL');
-      } catch (error) {
-        if (error.code !== 'ESRCH') throw error;
-      }
+      signal(browser.pid, 'SIGKILL');
       await ended;
+      // a child that still ends holds the profile's lock, and the next Firefox would end at once
+      for (let i = 0; i < GONE_TRIES && isThere(); i++) await setTimeout(GONE_MS);
     },
   };
+}
+
+/** Sends a signal to a group; false where there is none. @param {number} group @param {NodeJS.Signals | 0} what */
+function signal(group, what) {
+  try {
+    return process.kill(-group, what);
+  } catch (error) {
+    if (error.code !== 'ESRCH') throw error;
+    return false;
+  }
 }
